@@ -1,8 +1,8 @@
 /* db.h -- the database: devices, templates, trials, their times, and the best of each problem.
  *
- * Facts are only added: devices, templates, images, trials, samples. `best` is a view. One process
- * writes, any number read (WAL). A put is committed when it returns: kill -9 loses at most the row
- * in flight. Only this folder knows SQLite.
+ * Facts are only added: devices, templates, images, trials, samples; schema.sql, step 5, says by
+ * what they are known. `best` is a view. One process writes, any number read (WAL). A put is
+ * committed when it returns: kill -9 loses at most the row in flight. Only this folder knows SQLite.
  *
  * A trial is one candidate (template hash, device, problem, configuration) and its outcome; a
  * sample is one measured set of times of a trial. An edited template has another hash: its old
@@ -57,7 +57,8 @@ typedef struct db_formers {
   void *self;
 } db_formers;
 /* db_follow -- after db_open: what the file has under former digests is that of the present ones.
- * Moved there where it is open for writing, in one transaction; else only shown so. */
+ * Moved there where it is open for writing, in one transaction, as a merge would join them; else
+ * only shown so. */
 int db_follow(db *d, const db_formers *f, err *e);
 /* db_is_former -- is what is shown under this digest another one's in the file? */
 int db_is_former(db *d, const char *digest, bool *yes, err *e);
@@ -199,8 +200,8 @@ typedef struct db_known { /* the best of a tuned problem, as a guess for another
  *   out  rows[most], *n */
 int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
                   arena *a, db_known *rows, size_t *n, err *e);
-/* db_config_images -- the keys of the distinct images of a configuration, over all problems of the
- * template on the device. Strings in the arena.
+/* db_config_images -- the keys of the distinct stored images of a configuration, over all problems
+ * of the template on the device. Strings in the arena.
  *   out  keys[most], *n */
 int db_config_images(db *d, const char *template_hash, const char *device_key, const char *config,
                      size_t most, arena *a, const char **keys, size_t *n, err *e);
@@ -222,17 +223,17 @@ int db_portfolio_get(db *d, const char *template_hash, const char *device_key, a
 /* db_portfolios -- by family and device; family NULL: all. Strings in the arena */
 int db_portfolios(db *d, const char *family, arena *a, db_portfolio **rows, size_t *n, err *e);
 
-/* db_merge -- add every fact of another database that is missing here, in one transaction;
- * repeating it changes nothing. Of a configuration measured in both, a final result precedes a
- * screening, and the later one of a kind counts.
+/* db_merge -- add every fact of another database that is missing here, in one transaction. The
+ * order, grouping and number of merges make no difference. Of a configuration measured in both, a
+ * final result precedes a screening, and the later one of a kind counts.
  *   err  ERR_DB  the other file is damaged, or not a database of autotune */
 int db_merge(db *d, const char *path, err *e);
-/* db_prune -- delete the images, nearly all the bytes of the file, of all but the `keep` best
+/* db_prune -- delete the bytes of the images, nearly all of the file, of all but the `keep` best
  * configurations of each problem, and shrink the file. Measurements are kept.
  *   out  *n  images deleted */
 int db_prune(db *d, int keep, int64_t *n, err *e);
 
-enum { DB_TABLES = 11 };
+enum { DB_TABLES = 12 };
 typedef struct db_stats {
   struct {
     const char *table; /* static */

@@ -14,7 +14,7 @@ static const struct {
   { #name, "SELECT count(*) FROM " #name }
     COUNT(device),     COUNT(template), COUNT(problem),   COUNT(image),
     COUNT(image_bulk), COUNT(trial),    COUNT(sample),    COUNT(estimate),
-    COUNT(effort),     COUNT(standing), COUNT(portfolio),
+    COUNT(effort),     COUNT(standing), COUNT(portfolio), COUNT(host),
 #undef COUNT
 };
 
@@ -61,9 +61,13 @@ static const char *const checks[] = {
 
     "SELECT 'an image''s key is not a hash: ' || key FROM image "
     "WHERE length(key) <> 32 OR key GLOB '*[^0-9a-f]*' LIMIT 1",
+};
 
-    "SELECT 'trial ' || trial || ' does not stand where its samples put it' FROM ("
-    " SELECT t.id AS trial, s.sec, s.rank,"
+/* For files without keys and with them (schema.sql, step 5): where trials stand. */
+#define DOES_NOT_STAND " || ' does not stand where its samples put it' "
+
+static const char *const unkeyed[] = {
+    "SELECT 'trial ' || trial" DOES_NOT_STAND "FROM (SELECT t.id AS trial, s.sec, s.rank,"
     "  (SELECT median FROM sample WHERE trial = t.id AND stage = 'final' ORDER BY id DESC LIMIT 1)"
     "   AS final,"
     "  (SELECT median FROM sample WHERE trial = t.id AND stage = 'screen' ORDER BY id DESC LIMIT 1)"
@@ -73,6 +77,24 @@ static const char *const checks[] = {
     "WHERE sec IS NOT coalesce(final, screen, modelled) OR rank IS NOT"
     " CASE WHEN final IS NOT NULL THEN 0 WHEN screen IS NOT NULL THEN 1"
     "  WHEN modelled IS NOT NULL THEN 2 END LIMIT 1",
+};
+
+static const char *const keyed[] = {
+    "SELECT 'trial ' || id || ' has no key' FROM trial"
+    " WHERE host IS NULL OR run IS NULL OR sequence IS NULL LIMIT 1",
+
+    "SELECT 'trial ' || x.trial" DOES_NOT_STAND
+    "FROM timing AS x LEFT JOIN standing AS s ON s.trial = x.trial"
+    " WHERE s.trial IS NULL OR (-x.rank, x.at, x.sequence, x.run) >"
+    "  (-s.rank, s.at, s.sequence, s.run) LIMIT 1",
+
+    "SELECT 'trial ' || s.trial" DOES_NOT_STAND
+    "FROM standing AS s JOIN trial AS t ON t.id = s.trial"
+    " WHERE s.problem <> t.problem OR NOT EXISTS (SELECT 1 FROM sample WHERE trial = s.trial"
+    "   AND (iif(stage = 'final', 0, 1), median, spread, at, sequence, run) ="
+    "    (s.rank, s.sec, s.spread, s.at, s.sequence, s.run))"
+    "  AND NOT EXISTS (SELECT 1 FROM estimate WHERE trial = s.trial"
+    "   AND (2, sec, at, sequence, run) = (s.rank, s.sec, s.at, s.sequence, s.run)) LIMIT 1",
 };
 
 /* For files with digests (schema.sql, step 4). */
@@ -122,12 +144,17 @@ static int check_images(db *d, err *e) {
   return db_done(&q);
 }
 
+static int check_list(db *d, const char *const *list, size_t n, err *e) {
+  for (size_t i = 0; i < n; i++) {
+    TRY(check(d, list[i], e));
+  }
+  return 0;
+}
+#define CHECK_LIST(d, list, e) check_list(d, list, sizeof(list) / sizeof *(list), e)
+
 int db_verify(db *d, err *e) {
-  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
-    TRY(check(d, checks[i], e));
-  }
-  for (size_t i = 0; d->version >= SEALED && i < sizeof seals / sizeof *seals; i++) {
-    TRY(check(d, seals[i], e));
-  }
+  TRY(CHECK_LIST(d, checks, e));
+  TRY(d->version < DB_KEYS ? CHECK_LIST(d, unkeyed, e) : CHECK_LIST(d, keyed, e));
+  TRY(d->version < SEALED ? 0 : CHECK_LIST(d, seals, e));
   return check_images(d, e);
 }

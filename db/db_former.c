@@ -1,5 +1,8 @@
 /* db_former.c -- rows of templates under the digests they had before: shown under the present ones
- * where the file is open for reading, moved to them where it is open for writing. */
+ * where the file is open for reading, moved to them where it is open for writing.
+ *
+ * What is moved joins what is there as in a merge (db_merge.c), so that it makes no difference
+ * which of two databases was moved before they were merged. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -52,45 +55,142 @@ static int show(db *d, const db_formers *f, err *e) {
 
 /* ---- for writing ----------------------------------------------------------------------------- */
 
-/* Two configurations that became one stay two. */
-static int rename_trial(db *d, int64_t trial, const char *config, err *e) {
-  db_query q = db_ask(d, "UPDATE OR IGNORE trial SET config = ?2 WHERE id = ?1", e);
-  db_in(&q, DB_INT(trial), DB_TEXT(config));
+static int with_ids(db *d, const char *sql, int64_t from, int64_t to, err *e) {
+  db_query q = db_ask(d, sql, e);
+  db_in(&q, DB_INT(from));
+  if (!q.code && sqlite3_bind_parameter_count(q.s) > 1) {
+    db_in(&q, DB_INT(to));
+  }
   return db_run(&q);
 }
 
-typedef struct trial {
-  int64_t id;
-  const char *config;
-} trial;
+/* The first column of a query's first row; 0 without one. */
+static int find(db_query *q, int64_t *id) {
+  *id = 0;
+  const int rc = db_first_int(q, id);
+  return rc == ERR_NOTFOUND ? 0 : rc;
+}
 
-static int list_trials(db *d, int64_t problem_template, arena *a, trial **rows, size_t *n, err *e) {
+static int find_template(db *d, const char *digest, int64_t *id, err *e) {
+  db_query q = db_ask(d, "SELECT id FROM main.template WHERE hash = ?1", e);
+  db_in(&q, DB_TEXT(digest));
+  return find(&q, id);
+}
+
+static int find_trial(db *d, int64_t problem, const char *config, int64_t *id, err *e) {
+  db_query q = db_ask(d, "SELECT id FROM trial WHERE problem = ?1 AND config = ?2", e);
+  db_in(&q, DB_INT(problem), DB_TEXT(config));
+  return find(&q, id);
+}
+
+/* The facts of trial ?1 become those of trial ?2; what both have is kept once. A row that does not
+ * match its digest keeps it. */
+#define MOVE_FACTS(table)                                                                          \
+  "DELETE FROM " #table " WHERE trial = ?1 AND EXISTS (SELECT 1 FROM " #table " AS x"              \
+  " WHERE x.trial = ?2 AND (x.host, x.run, x.sequence) ="                                          \
+  "  (" #table ".host, " #table ".run, " #table ".sequence))",                                     \
+      "UPDATE " #table " SET digest = NULL WHERE trial = ?1 AND digest ="                          \
+      " (SELECT digest FROM " #table "_seal AS y WHERE y.id = " #table ".id)",                     \
+      "UPDATE " #table " SET trial = ?2 WHERE trial = ?1",                                         \
+      "UPDATE " #table " SET digest = (SELECT digest FROM " #table "_seal AS y"                    \
+      " WHERE y.id = " #table ".id) WHERE trial = ?2 AND digest IS NULL"
+
+static const char *const join_trials[] = {
+    "UPDATE trial SET (status, reason, image, error, at, " DB_KEY_COLUMNS ") ="
+    " (o.status, o.reason, o.image, o.error, o.at, o.host, o.run, o.sequence)"
+    " FROM trial AS o WHERE o.id = ?1 AND trial.id = ?2"
+    " AND (o.at, o.sequence, o.run) > (trial.at, trial.sequence, trial.run)",
+    MOVE_FACTS(sample),
+    MOVE_FACTS(estimate),
+    "DELETE FROM standing WHERE trial IN (?1, ?2)",
+    "INSERT INTO standing (trial, problem, rank, sec, spread, at, sequence, run)"
+    " SELECT t.id, t.problem, x.rank, x.sec, x.spread, x.at, x.sequence, x.run"
+    " FROM (SELECT * FROM timing WHERE trial = ?2 ORDER BY rank, " DB_LAST_FIRST " LIMIT 1) AS x"
+    " JOIN trial AS t ON t.id = x.trial",
+    "DELETE FROM trial WHERE id = ?1",
+};
+
+static const char *const move_trial[] = {
+    "UPDATE trial SET problem = ?2 WHERE id = ?1",
+    "UPDATE standing SET problem = ?2 WHERE trial = ?1",
+};
+
+static const char *const join_problems[] = {
+    "UPDATE problem SET at = min(problem.at, o.at) FROM problem AS o"
+    " WHERE o.id = ?1 AND problem.id = ?2",
+    "INSERT INTO effort (problem, host, run, sec) SELECT ?2, host, run, sec FROM effort"
+    " WHERE problem = ?1 ON CONFLICT (problem, host, run) DO UPDATE"
+    " SET sec = max(sec, excluded.sec)",
+    "DELETE FROM effort WHERE problem = ?1",
+    "DELETE FROM problem WHERE id = ?1",
+};
+
+static const char *const join_templates[] = {
+    "UPDATE template SET " DB_JOIN_TEMPLATE("o") " FROM template AS o WHERE o.id = ?1 AND"
+                                                 " template.id = ?2",
+    "INSERT INTO portfolio (template, device, text, at) SELECT ?2, device, text, at FROM portfolio"
+    " WHERE template = ?1 ON CONFLICT (template, device) DO UPDATE"
+    " SET (text, at) = (excluded.text, excluded.at)"
+    " WHERE (excluded.at, excluded.text) > (at, text)",
+    "DELETE FROM portfolio WHERE template = ?1",
+    "DELETE FROM template WHERE id = ?1",
+};
+
+static int run_all(db *d, const char *const *list, size_t n, int64_t from, int64_t to, err *e) {
+  for (size_t i = 0; i < n; i++) {
+    TRY(with_ids(d, list[i], from, to, e));
+  }
+  return 0;
+}
+#define RUN_ALL(d, list, from, to, e) run_all(d, list, sizeof(list) / sizeof *(list), from, to, e)
+
+/* ---- trials ---------------------------------------------------------------------------------- */
+
+typedef struct row { /* a trial or a problem */
+  int64_t id;
+  const char *text; /* of a trial: its configuration */
+  int64_t device;   /* of a problem */
+} row;
+
+static int list_rows(db *d, const char *sql, int64_t of, arena *a, row **rows, size_t *n, err *e) {
   *rows = NULL;
   *n = 0;
-  db_query q = db_ask(d,
-                      "SELECT t.id, t.config FROM problem AS p JOIN trial AS t ON t.problem = p.id"
-                      " WHERE p.template = ?1",
-                      e);
-  db_in(&q, DB_INT(problem_template));
+  db_query q = db_ask(d, sql, e);
+  db_in(&q, DB_INT(of));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
-    (*rows)[*n].id = db_out_int(&q);
-    (*rows)[(*n)++].config = db_out_text(&q, a);
+    row *x = &(*rows)[(*n)++];
+    x->id = db_out_int(&q);
+    x->text = db_out_text(&q, a);
+    x->device = db_out_int(&q);
   }
   return db_done(&q);
 }
 
-static int rename_trials(db *d, const db_formers *f, const char *family, int64_t template_id,
-                         err *e) {
+static int rename_trial(db *d, int64_t problem, int64_t trial, const char *config, err *e) {
+  int64_t same;
+  TRY(find_trial(d, problem, config, &same, e));
+  if (same) {
+    return same == trial ? 0 : RUN_ALL(d, join_trials, trial, same, e);
+  }
+  db_query q = db_ask(d, "UPDATE trial SET config = ?2 WHERE id = ?1", e);
+  db_in(&q, DB_INT(trial), DB_TEXT(config));
+  return db_run(&q);
+}
+
+static int list_trials(db *d, int64_t problem, arena *a, row **rows, size_t *n, err *e) {
+  return list_rows(d, "SELECT id, config, 0 FROM trial WHERE problem = ?1", problem, a, rows, n, e);
+}
+
+static int rename_trials(db *d, const db_formers *f, const char *family, int64_t problem, err *e) {
   arena a = {0};
   str config = {0};
-  trial *rows;
+  row *rows;
   size_t n;
-  int rc = list_trials(d, template_id, &a, &rows, &n, e);
+  int rc = list_trials(d, problem, &a, &rows, &n, e);
   for (size_t i = 0; !rc && i < n; i++) {
     str_reset(&config);
-    if (!f->rename(f->self, family, rows[i].config, &config) &&
-        strcmp(str_text(&config), rows[i].config) != 0) {
-      rc = rename_trial(d, rows[i].id, str_text(&config), e);
+    if (!f->rename(f->self, family, rows[i].text, &config) && !config.failed) {
+      rc = rename_trial(d, problem, rows[i].id, str_text(&config), e);
     }
   }
   str_clear(&config);
@@ -98,10 +198,59 @@ static int rename_trials(db *d, const db_formers *f, const char *family, int64_t
   return rc;
 }
 
-static int with_two(db *d, const char *sql, int64_t first, int64_t second, err *e) {
-  db_query q = db_ask(d, sql, e);
-  db_in(&q, DB_INT(first), DB_INT(second));
+static int move_trials(db *d, int64_t from, int64_t to, err *e) {
+  arena a = {0};
+  row *rows;
+  size_t n;
+  int rc = list_trials(d, from, &a, &rows, &n, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    int64_t same;
+    rc = find_trial(d, to, rows[i].text, &same, e);
+    rc = rc     ? rc
+         : same ? RUN_ALL(d, join_trials, rows[i].id, same, e)
+                : RUN_ALL(d, move_trial, rows[i].id, to, e);
+  }
+  arena_clear(&a);
+  return rc;
+}
+
+/* ---- problems and templates ------------------------------------------------------------------ */
+
+/* The kernels of a former text may have other names and arguments. */
+static int forget_images(db *d, int64_t problem, err *e) {
+  db_query q =
+      db_ask(d, "UPDATE trial SET image = NULL WHERE image IS NOT NULL AND problem = ?1", e);
+  db_in(&q, DB_INT(problem));
   return db_run(&q);
+}
+
+static int move_problem(db *d, const row *problem, int64_t to, err *e) {
+  int64_t same;
+  db_query q =
+      db_ask(d, "SELECT id FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3", e);
+  db_in(&q, DB_INT(to), DB_INT(problem->device), DB_TEXT(problem->text));
+  TRY(find(&q, &same));
+  if (!same) {
+    return with_ids(d, "UPDATE problem SET template = ?2 WHERE id = ?1", problem->id, to, e);
+  }
+  TRY(move_trials(d, problem->id, same, e));
+  return RUN_ALL(d, join_problems, problem->id, same, e);
+}
+
+static int move_problems(db *d, const db_formers *f, const char *family, int64_t from, int64_t to,
+                         err *e) {
+  arena a = {0};
+  row *rows;
+  size_t n;
+  int rc = list_rows(d, "SELECT id, text, device FROM problem WHERE template = ?1", from, &a, &rows,
+                     &n, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    rc = rename_trials(d, f, family, rows[i].id, e);
+    rc = rc ? rc : forget_images(d, rows[i].id, e);
+    rc = rc || from == to ? rc : move_problem(d, &rows[i], to, e);
+  }
+  arena_clear(&a);
+  return rc;
 }
 
 static int take_digest(db *d, int64_t template_id, const char *present, err *e) {
@@ -110,32 +259,20 @@ static int take_digest(db *d, int64_t template_id, const char *present, err *e) 
   return db_run(&q);
 }
 
-/* Problems that the present text has, too, stay where they are. */
-static int join(db *d, int64_t from, int64_t to, err *e) {
-  TRY(with_two(d, "UPDATE OR IGNORE problem SET template = ?2 WHERE template = ?1", from, to, e));
-  return with_two(d, "UPDATE OR IGNORE portfolio SET template = ?2 WHERE template = ?1", from, to,
-                  e);
-}
-
-/* The kernels of a former text may have other names and arguments. */
-static int forget_images(db *d, int64_t template_id, err *e) {
-  db_query q = db_ask(d,
-                      "UPDATE trial SET image = NULL WHERE image IS NOT NULL AND problem IN"
-                      " (SELECT id FROM problem WHERE template = ?1)",
-                      e);
-  db_in(&q, DB_INT(template_id));
-  return db_run(&q);
-}
-
 static int move(db *d, const db_formers *f, const db_former *x, int64_t from, err *e) {
   int64_t to;
-  err none = {0};
-  TRY(rename_trials(d, f, x->family, from, e));
-  TRY(forget_images(d, from, e));
-  const int rc = db_template_find(d, x->present, &to, &none);
-  return rc == ERR_NOTFOUND ? take_digest(d, from, x->present, e)
-         : rc               ? err_set(e, rc, "%s", none.message)
-                            : join(d, from, to, e);
+  TRY(find_template(d, x->present, &to, e));
+  TRY(move_problems(d, f, x->family, from, to ? to : from, e));
+  return to ? RUN_ALL(d, join_templates, from, to, e) : take_digest(d, from, x->present, e);
+}
+
+static int move_all(db *d, const db_formers *f, err *e) {
+  for (size_t i = 0; i < f->n; i++) {
+    int64_t id;
+    TRY(find_template(d, f->list[i].digest, &id, e));
+    TRY(id ? move(d, f, &f->list[i], id, e) : 0);
+  }
+  return 0;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -154,16 +291,6 @@ static int has_former(db *d, const db_former *f, int64_t *id, bool *yes, err *e)
   return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
-static int move_all(db *d, const db_formers *f, err *e) {
-  for (size_t i = 0; i < f->n; i++) {
-    int64_t id;
-    bool yes;
-    TRY(has_former(d, &f->list[i], &id, &yes, e));
-    TRY(yes ? move(d, f, &f->list[i], id, e) : 0);
-  }
-  return 0;
-}
-
 static int any_former(db *d, const db_formers *f, bool *any, err *e) {
   *any = false;
   for (size_t i = 0; !*any && i < f->n; i++) {
@@ -173,14 +300,26 @@ static int any_former(db *d, const db_formers *f, bool *any, err *e) {
   return 0;
 }
 
+/* Is there a template to move? */
+static int any_to_move(db *d, const db_formers *f, bool *any, err *e) {
+  *any = false;
+  for (size_t i = 0; !*any && i < f->n; i++) {
+    int64_t id;
+    TRY(find_template(d, f->list[i].digest, &id, e));
+    *any = id != 0;
+  }
+  return 0;
+}
+
 int db_follow(db *d, const db_formers *f, err *e) {
   bool any;
-  TRY(any_former(d, f, &any, e));
+  if (sqlite3_db_readonly(d->sql, "main")) {
+    TRY(any_former(d, f, &any, e));
+    return any ? show(d, f, e) : 0;
+  }
+  TRY(any_to_move(d, f, &any, e));
   if (!any) {
     return 0;
-  }
-  if (sqlite3_db_readonly(d->sql, "main")) {
-    return show(d, f, e);
   }
   TRY(db_begin(d, e));
   return db_end(d, move_all(d, f, e), e);
@@ -188,9 +327,7 @@ int db_follow(db *d, const db_formers *f, err *e) {
 
 int db_is_former(db *d, const char *digest, bool *yes, err *e) {
   int64_t id;
-  db_query q = db_ask(d, "SELECT id FROM main.template WHERE hash = ?1", e);
-  db_in(&q, DB_TEXT(digest));
-  const int rc = db_first_int(&q, &id);
-  *yes = rc == ERR_NOTFOUND;
-  return *yes ? 0 : rc;
+  TRY(find_template(d, digest, &id, e));
+  *yes = !id;
+  return 0;
 }

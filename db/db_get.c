@@ -105,7 +105,7 @@ int db_results(db *d, int64_t template_id, int64_t device_id, const char *proble
   db_query q = db_ask(d,
                       "SELECT " RESULT_COLUMNS " FROM result WHERE problem_id ="
                       " (SELECT id FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3)"
-                      "ORDER BY status <> 'ok', rank IS NULL, rank, sec, trial",
+                      "ORDER BY status <> 'ok', rank IS NULL, rank, sec, config",
                       e);
   in_problem(&q, template_id, device_id, problem);
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
@@ -132,7 +132,19 @@ int db_best(db *d, const char *template_hash, const char *device_key, const char
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-#define SAMPLE_OF_TRIAL " FROM sample WHERE trial = ?1 ORDER BY stage <> 'final', id DESC LIMIT 1"
+#define SAMPLE_COLUMNS                                                                             \
+  "SELECT stage = 'final', median, spread, launches, cold, driver, uuid, clock_mhz, power_w, "     \
+  "temperature_c, "
+#define LATER_COLUMNS                                                                              \
+  "memory_mhz, energy_j, coalesce(held, 0), coalesce(retaken, 0), ended, replay, batches"
+#define OF_TRIAL(order) " FROM sample WHERE trial = ?1 ORDER BY stage, " order " LIMIT 1"
+
+/* By the version of the schema. */
+static const char *sample_query(int version) {
+  return version >= DB_KEYS ? SAMPLE_COLUMNS LATER_COLUMNS OF_TRIAL(DB_LAST_FIRST)
+         : version >= 2     ? SAMPLE_COLUMNS LATER_COLUMNS OF_TRIAL("id DESC")
+                        : SAMPLE_COLUMNS "NULL, NULL, 0, 0, NULL, NULL, NULL" OF_TRIAL("id DESC");
+}
 
 /* NULL reads as 0: not known. */
 static double out_known(db_query *q) {
@@ -161,18 +173,7 @@ static void read_sample(db_query *q, arena *a, db_sample *s) {
 }
 
 int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e) {
-  db_query q =
-      d->version < 2
-          ? db_ask(d,
-                   "SELECT stage = 'final', median, spread, launches, cold, driver, uuid,"
-                   " clock_mhz, power_w, temperature_c, NULL, NULL, 0, 0, NULL, NULL, "
-                   "NULL" SAMPLE_OF_TRIAL,
-                   e)
-          : db_ask(d,
-                   "SELECT stage = 'final', median, spread, launches, cold, driver, uuid,"
-                   " clock_mhz, power_w, temperature_c, memory_mhz, energy_j, coalesce(held, 0),"
-                   " coalesce(retaken, 0), ended, replay, batches" SAMPLE_OF_TRIAL,
-                   e);
+  db_query q = db_ask(d, sample_query(d->version), e);
   db_in(&q, DB_INT(trial_id));
   *row = (db_sample){0};
   bool found = db_row(&q);

@@ -52,7 +52,7 @@ int db_config_images(db *d, const char *template_hash, const char *device_key, c
                       " CROSS JOIN trial AS t ON t.problem = p.id AND t.config = ?3 "
                       "WHERE p.template = (SELECT id FROM template WHERE hash = ?1)"
                       " AND p.device = (SELECT id FROM device WHERE key = ?2)"
-                      " AND t.status = 'ok' AND t.image IS NOT NULL LIMIT ?4",
+                      " AND t.status = 'ok' AND t.image IN (SELECT image FROM image_bulk) LIMIT ?4",
                       e);
   db_in(&q, DB_TEXT(template_hash), DB_TEXT(device_key), DB_TEXT(config), DB_INT((int64_t)most));
   while (*n < most && db_row(&q)) {

@@ -27,22 +27,23 @@ static void read_line(db_query *q, arena *a, db_line *l) {
   l->when = db_out_text(q, a);
 }
 
+#define BEST_LINES(order)                                                                          \
+  "SELECT v.key, v.name, v.cc, v.sms, m.family, m.version, m.hash, m.path, p.text, t.config,"      \
+  " s.rank, s.sec, s.spread, coalesce(x.launches, 0), coalesce(x.driver, 0),"                      \
+  " coalesce(i.nvrtc, 0), strftime('%Y-%m-%dT%H:%M:%SZ', s.at, 'unixepoch') "                      \
+  "FROM problem AS p JOIN template AS m ON m.id = p.template"                                      \
+  " JOIN device AS v ON v.id = p.device JOIN winner AS w ON w.problem_id = p.id"                   \
+  " JOIN trial AS t ON t.id = w.trial JOIN standing AS s ON s.trial = t.id"                        \
+  " LEFT JOIN sample AS x ON x.id ="                                                               \
+  "  (SELECT id FROM sample WHERE trial = t.id ORDER BY stage, " order " LIMIT 1)"                 \
+  " LEFT JOIN image AS i ON i.key = t.image "                                                      \
+  "WHERE (?1 IS NULL OR m.family = ?1) AND (?2 IS NULL OR v.key = ?2) AND s.sec > 0 "              \
+  "ORDER BY m.family, v.key, m.hash, p.text"
+
 static int best_lines(db *d, const char *family, const char *device_key, arena *a, db_line **rows,
                       size_t *n, err *e) {
-  db_query q = db_ask(
-      d,
-      "SELECT v.key, v.name, v.cc, v.sms, m.family, m.version, m.hash, m.path, p.text,"
-      " t.config, s.rank, s.sec, s.spread,"
-      " coalesce((SELECT launches FROM sample WHERE trial = t.id ORDER BY stage, id DESC), 0),"
-      " coalesce((SELECT driver FROM sample WHERE trial = t.id ORDER BY stage, id DESC), 0),"
-      " coalesce(i.nvrtc, 0), strftime('%Y-%m-%dT%H:%M:%SZ', s.at, 'unixepoch') "
-      "FROM problem AS p JOIN template AS m ON m.id = p.template"
-      " JOIN device AS v ON v.id = p.device JOIN winner AS w ON w.problem_id = p.id"
-      " JOIN trial AS t ON t.id = w.trial JOIN standing AS s ON s.trial = t.id"
-      " LEFT JOIN image AS i ON i.key = t.image "
-      "WHERE (?1 IS NULL OR m.family = ?1) AND (?2 IS NULL OR v.key = ?2) AND s.sec > 0 "
-      "ORDER BY m.family, v.key, m.id, p.text",
-      e);
+  db_query q =
+      db_ask(d, d->version < DB_KEYS ? BEST_LINES("id DESC") : BEST_LINES(DB_LAST_FIRST), e);
   db_in(&q, DB_TEXT(family), DB_TEXT(device_key));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_line(&q, a, &(*rows)[(*n)++]);
@@ -64,7 +65,7 @@ static int portfolio_lines(db *d, const char *family, const char *device_key, ar
                       "FROM portfolio AS o JOIN template AS m ON m.id = o.template"
                       " JOIN device AS v ON v.id = o.device "
                       "WHERE (?1 IS NULL OR m.family = ?1) AND (?2 IS NULL OR v.key = ?2) "
-                      "ORDER BY m.family, v.key, m.id",
+                      "ORDER BY m.family, v.key, m.hash",
                       e);
   db_in(&q, DB_TEXT(family), DB_TEXT(device_key), DB_INT(DB_KIND_PORTFOLIO));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
@@ -110,8 +111,9 @@ static int look(db *d, const db_line *l, int64_t template_id, int64_t device_id,
 static int put_sample(db *d, int64_t trial, const db_line *l, err *e) {
   db_query q =
       db_ask(d,
-             "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, at)"
-             "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, coalesce(unixepoch(?7), 0))",
+             "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, at,"
+             " " DB_KEY_COLUMNS ") SELECT ?1, ?2, ?3, ?4, ?5, 1, ?6, coalesce(unixepoch(?7), 0),"
+             " " DB_NEW_KEY " FROM host WHERE id = 1",
              e);
   db_in(&q, DB_INT(trial), DB_TEXT(l->kind == DB_KIND_FINAL ? "final" : "screen"), DB_REAL(l->sec),
         DB_REAL(l->spread), DB_INT(l->launches), DB_INT(l->driver), DB_TEXT(l->when));
@@ -120,14 +122,16 @@ static int put_sample(db *d, int64_t trial, const db_line *l, err *e) {
 
 static int put_estimate(db *d, int64_t trial, const db_line *l, err *e) {
   db_query q = db_ask(d,
-                      "INSERT INTO estimate (trial, model, sec, at)"
-                      "VALUES (?1, 'imported', ?2, coalesce(unixepoch(?3), 0))",
+                      "INSERT INTO estimate (trial, model, sec, at, " DB_KEY_COLUMNS
+                      ") SELECT ?1, 'imported', ?2, coalesce(unixepoch(?3), 0), " DB_NEW_KEY
+                      " FROM host WHERE id = 1",
                       e);
   db_in(&q, DB_INT(trial), DB_REAL(l->sec), DB_TEXT(l->when));
   return db_run(&q);
 }
 
-/* A configuration that failed here, or has an equal or better measurement, is kept. */
+/* A configuration that failed here, or has an equal or better measurement, is kept. The time of an
+ * imported trial is 0, so that the outcome on a machine that tries it counts. */
 int db_line_put(db *d, const db_line *l, bool *stored, err *e) {
   int64_t device_id, template_id;
   known k;
@@ -143,7 +147,7 @@ int db_line_put(db *d, const db_line *l, bool *stored, err *e) {
     return 0;
   }
   if (!k.trial) {
-    TRY(db_trial_put(d, template_id, device_id, &trial, &k.trial, e));
+    TRY(db_trial_put_at(d, template_id, device_id, &trial, 0, &k.trial, e));
   }
   *stored = true;
   return l->kind == DB_KIND_MODEL ? put_estimate(d, k.trial, l, e) : put_sample(d, k.trial, l, e);

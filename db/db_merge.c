@@ -2,39 +2,36 @@
  *
  * The other database is attached, and every table is copied in the order of references. Ids are
  * translated by what identifies a row: a device's key, a template's hash, a problem's text, a
- * configuration. */
+ * configuration, and the key of a fact. Each statement joins two sets, or takes the larger of two
+ * values: merges in any order, grouping and number give the same rows. */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <string.h>
 
 #include "db_sql.h"
 #include "str.h"
 
-/* ---- merging --------------------------------------------------------------------------------- */
+/* ---- what facts are of ----------------------------------------------------------------------- */
 
-/* The other database's problems and trials with our ids. */
-#define THEIRS                                                                                     \
-  "other.trial AS ot JOIN other.problem AS op ON op.id = ot.problem "                              \
+/* The other database's problems with our ids. */
+#define PROBLEMS                                                                                   \
   "JOIN other.template AS om ON om.id = op.template JOIN other.device AS ov ON ov.id = op.device " \
   "JOIN main.template AS m ON m.hash = om.hash JOIN main.device AS v ON v.key = ov.key "           \
   "JOIN main.problem AS p ON p.template = m.id AND p.device = v.id AND p.text = op.text "
-#define OURS "JOIN main.trial AS t ON t.problem = p.id AND t.config = ot.config "
-
-#define SAMPLE_COLUMNS                                                                             \
-  "stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, "       \
-  "memory_mhz, held, retaken, energy_j, ended, replay, batches, at"
 
 static const char *const things[] = {
     "INSERT INTO main.device (key, name, cc, sms, at)"
-    " SELECT key, name, cc, sms, at FROM other.device WHERE true ON CONFLICT (key) DO NOTHING",
+    " SELECT key, name, cc, sms, at FROM other.device WHERE true ON CONFLICT (key) DO UPDATE"
+    " SET (name, cc, sms, at) = (excluded.name, excluded.cc, excluded.sms, excluded.at)"
+    " WHERE (excluded.at, excluded.name, excluded.cc, excluded.sms) < (at, name, cc, sms)",
 
     "INSERT INTO main.template (hash, family, version, path, at)"
     " SELECT hash, family, version, path, at FROM other.template WHERE true"
-    " ON CONFLICT (hash) DO NOTHING",
+    " ON CONFLICT (hash) DO UPDATE SET " DB_JOIN_TEMPLATE("excluded"),
 
     "INSERT INTO main.image (key, arch, nvrtc, regs, spill, smem, sec, at)"
     " SELECT key, arch, nvrtc, regs, spill, smem, sec, at FROM other.image WHERE true"
-    " ON CONFLICT (key) DO NOTHING",
+    " ON CONFLICT (key) DO UPDATE SET (sec, at) = (excluded.sec, excluded.at)"
+    " WHERE (excluded.at, excluded.sec) < (at, sec)",
 
     "INSERT INTO main.image_bulk (image, digest, source, log, cubin, ptx)"
     " SELECT image, digest, source, log, cubin, ptx FROM other.image_bulk WHERE true"
@@ -44,67 +41,90 @@ static const char *const things[] = {
     " SELECT m.id, v.id, op.text, op.at FROM other.problem AS op"
     " JOIN other.template AS om ON om.id = op.template JOIN other.device AS ov ON ov.id = op.device"
     " JOIN main.template AS m ON m.hash = om.hash JOIN main.device AS v ON v.key = ov.key "
-    "WHERE true ON CONFLICT (template, device, text) DO NOTHING",
-
-    /* a trial that worked in either database works; an image is better than none */
-    "INSERT INTO main.trial (problem, config, status, reason, image, error, at)"
-    " SELECT p.id, ot.config, ot.status, ot.reason, ot.image, ot.error, ot.at FROM " THEIRS
-    "WHERE true ON CONFLICT (problem, config) DO UPDATE SET (status, reason, image, error, at) ="
-    " (excluded.status, excluded.reason, excluded.image, excluded.error, excluded.at)"
-    "WHERE excluded.status = 'ok' AND (status <> 'ok' OR image IS NULL AND"
-    " excluded.image IS NOT NULL)",
-
-    "INSERT INTO main.effort (problem, sec) SELECT p.id, oe.sec FROM other.effort AS oe"
-    " JOIN other.problem AS op ON op.id = oe.problem"
-    " JOIN other.template AS om ON om.id = op.template JOIN other.device AS ov ON ov.id = op.device"
-    " JOIN main.template AS m ON m.hash = om.hash JOIN main.device AS v ON v.key = ov.key"
-    " JOIN main.problem AS p ON p.template = m.id AND p.device = v.id AND p.text = op.text "
-    "WHERE true ON CONFLICT (problem) DO UPDATE SET sec = max(sec, excluded.sec)",
+    "WHERE true ON CONFLICT (template, device, text) DO UPDATE SET at = excluded.at"
+    " WHERE excluded.at < at",
 };
 
-/* The row of a trial that is inserted last counts (schema.sql, standing). So our later rows of
- * trials that get new ones are removed and inserted again behind them. */
-static const char *const times[] = {
-    "CREATE TEMP TABLE incoming AS SELECT t.id AS trial, s.* FROM " THEIRS OURS
-    "JOIN (SELECT trial AS theirs, " SAMPLE_COLUMNS " FROM other.sample) AS s ON s.theirs = ot.id "
-    "WHERE NOT EXISTS (SELECT 1 FROM main.sample AS x WHERE x.trial = t.id AND x.stage = s.stage"
-    " AND x.median = s.median AND x.launches = s.launches AND x.uuid IS s.uuid AND x.at = s.at)",
+/* ---- facts ----------------------------------------------------------------------------------- */
 
-    "INSERT INTO temp.incoming (trial, theirs, " SAMPLE_COLUMNS ")"
-    " SELECT trial, -id, " SAMPLE_COLUMNS " FROM main.sample AS x WHERE EXISTS"
-    " (SELECT 1 FROM temp.incoming AS i WHERE i.trial = x.trial AND i.at < x.at)",
+#define SAMPLE_COLUMNS                                                                             \
+  "stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, "       \
+  "memory_mhz, held, retaken, energy_j, ended, replay, batches"
 
-    "DELETE FROM main.sample WHERE id IN (SELECT -theirs FROM temp.incoming WHERE theirs < 0)",
+/* clang-format off */
+/* Their trials with our ids; our host of the fact s. */
+#define TRIALS(from)                                                                               \
+  from "trial AS ot JOIN other.problem AS op ON op.id = ot.problem " PROBLEMS                      \
+  "JOIN main.trial AS t ON t.problem = p.id AND t.config = ot.config "
+#define HOST(from)                                                                                 \
+  "JOIN " from "host AS oh ON oh.id = s.host JOIN main.host AS h ON h.key = oh.key WHERE true "
 
-    "INSERT INTO main.sample (trial, " SAMPLE_COLUMNS ")"
-    " SELECT trial, " SAMPLE_COLUMNS " FROM temp.incoming ORDER BY at, theirs > 0, -theirs",
+/* from: the prefix of the tables that have them */
+#define FACTS(from)                                                                                \
+  "INSERT INTO main.host (key, sequence) SELECT key, 0 FROM " from "host WHERE true"               \
+  " ON CONFLICT (key) DO NOTHING",                                                                 \
+                                                                                                   \
+  "INSERT INTO main.trial (problem, config, status, reason, image, error, at, " DB_KEY_COLUMNS ")" \
+  " SELECT p.id, s.config, s.status, s.reason, s.image, s.error, s.at, h.id, s.run, s.sequence"    \
+  " FROM " from "trial AS s JOIN other.problem AS op ON op.id = s.problem " PROBLEMS HOST(from)    \
+  "ON CONFLICT (problem, config) DO UPDATE"                                                        \
+  " SET (status, reason, image, error, at, " DB_KEY_COLUMNS ") ="                                  \
+  " (excluded.status, excluded.reason, excluded.image, excluded.error, excluded.at,"               \
+  "  excluded.host, excluded.run, excluded.sequence)"                                              \
+  " WHERE (excluded.at, excluded.sequence, excluded.run) > (at, sequence, run)",                   \
+                                                                                                   \
+  "INSERT INTO main.sample (trial, " SAMPLE_COLUMNS ", at, " DB_KEY_COLUMNS ")"                    \
+  " SELECT t.id, " SAMPLE_COLUMNS ", s.at, h.id, s.run, s.sequence FROM " TRIALS(from)             \
+  "JOIN " from "sample AS s ON s.trial = ot.id " HOST(from)                                        \
+  "ON CONFLICT (trial, host, run, sequence) DO NOTHING",                                           \
+                                                                                                   \
+  "INSERT INTO main.estimate (trial, model, sec, at, " DB_KEY_COLUMNS ")"                          \
+  " SELECT t.id, s.model, s.sec, s.at, h.id, s.run, s.sequence FROM " TRIALS(from)                 \
+  "JOIN " from "estimate AS s ON s.trial = ot.id " HOST(from)                                      \
+  "ON CONFLICT (trial, host, run, sequence) DO NOTHING",                                           \
+                                                                                                   \
+  "INSERT INTO main.effort (problem, host, run, sec) SELECT p.id, h.id, s.run, s.sec"              \
+  " FROM " from "effort AS s JOIN other.problem AS op ON op.id = s.problem " PROBLEMS HOST(from)   \
+  "ON CONFLICT (problem, host, run) DO UPDATE SET sec = max(sec, excluded.sec)"
+/* clang-format on */
 
-    "CREATE TEMP TABLE modelled AS SELECT t.id AS trial, s.id AS theirs, s.model, s.sec, s.at"
-    " FROM " THEIRS OURS "JOIN other.estimate AS s ON s.trial = ot.id "
-    "WHERE NOT EXISTS (SELECT 1 FROM main.estimate AS x WHERE x.trial = t.id AND x.model = s.model"
-    " AND x.sec = s.sec AND x.at = s.at)",
+static const char *const keyed_facts[] = {FACTS("other.")};
 
-    "INSERT INTO temp.modelled (trial, theirs, model, sec, at)"
-    " SELECT trial, -id, model, sec, at FROM main.estimate AS x WHERE EXISTS"
-    " (SELECT 1 FROM temp.modelled AS i WHERE i.trial = x.trial AND i.at < x.at)",
+/* Those of an older file get the keys of schema.sql, step 5. */
+static const char *const older_facts[] = {
+    "CREATE TEMP VIEW their_host AS SELECT id, key FROM main.host WHERE id = 0",
 
-    "DELETE FROM main.estimate WHERE id IN (SELECT -theirs FROM temp.modelled WHERE theirs < 0)",
+    "CREATE TEMP VIEW their_trial AS SELECT *, 0 AS host,"
+    " row_digest(status, reason, image, error, at) AS run, image IS NOT NULL AS sequence"
+    " FROM other.trial",
 
-    "INSERT INTO main.estimate (trial, model, sec, at)"
-    " SELECT trial, model, sec, at FROM temp.modelled ORDER BY at, theirs > 0, -theirs",
+    "CREATE TEMP VIEW their_sample AS SELECT *, 0 AS host,"
+    " row_digest(stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w,"
+    "  temperature_c, at, memory_mhz, held, retaken, energy_j, ended, replay, batches) AS run,"
+    " row_number() OVER (PARTITION BY trial, stage, at ORDER BY id) - 1 AS sequence"
+    " FROM other.sample",
 
-    "DROP TABLE temp.incoming",
-    "DROP TABLE temp.modelled",
+    "CREATE TEMP VIEW their_estimate AS SELECT *, 0 AS host, row_digest(model, sec, at) AS run,"
+    " row_number() OVER (PARTITION BY trial, at ORDER BY id) - 1 AS sequence FROM other.estimate",
+
+    "CREATE TEMP VIEW their_effort AS SELECT problem, 0 AS host, 0 AS run, sec FROM other.effort",
+
+    FACTS("temp.their_"),
+
+    "DROP VIEW temp.their_host; DROP VIEW temp.their_trial; DROP VIEW temp.their_sample;"
+    "DROP VIEW temp.their_estimate; DROP VIEW temp.their_effort",
 };
 
-/* The later one counts; an older file has no table. */
+/* ---- merging --------------------------------------------------------------------------------- */
+
+/* An older file has no table. */
 static const char *const portfolios[] = {
     "INSERT INTO main.portfolio (template, device, text, at)"
     " SELECT m.id, v.id, o.text, o.at FROM other.portfolio AS o"
     " JOIN other.template AS om ON om.id = o.template JOIN other.device AS ov ON ov.id = o.device"
     " JOIN main.template AS m ON m.hash = om.hash JOIN main.device AS v ON v.key = ov.key "
     "WHERE true ON CONFLICT (template, device) DO UPDATE SET (text, at) ="
-    " (excluded.text, excluded.at) WHERE excluded.at > at",
+    " (excluded.text, excluded.at) WHERE (excluded.at, excluded.text) > (at, text)",
 };
 
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
@@ -121,10 +141,9 @@ enum { LAST_COLUMNS = 2, PORTFOLIOS = 3 };
 
 static int copy_all(db *d, int version, err *e) {
   TRY(run_list(d, things, LENGTH(things), e));
-  if (version >= PORTFOLIOS) {
-    TRY(run_list(d, portfolios, LENGTH(portfolios), e));
-  }
-  return run_list(d, times, LENGTH(times), e);
+  TRY(version < PORTFOLIOS ? 0 : run_list(d, portfolios, LENGTH(portfolios), e));
+  return version < DB_KEYS ? run_list(d, older_facts, LENGTH(older_facts), e)
+                           : run_list(d, keyed_facts, LENGTH(keyed_facts), e);
 }
 
 static int attach(db *d, const char *path, err *e) {
@@ -170,31 +189,22 @@ int db_merge(db *d, const char *path, err *e) {
 
 /* ---- pruning --------------------------------------------------------------------------------- */
 
+/* What is known of an image stays: the results name it. */
 static int drop_images(db *d, int keep, int64_t *n, err *e) {
-  char sql[600];
-  snprintf(sql, sizeof sql,
-           "CREATE TEMP TABLE kept AS SELECT image FROM (SELECT t.image,"
-           " row_number() OVER (PARTITION BY t.problem ORDER BY s.rank, s.sec, s.trial) AS place"
-           " FROM main.trial AS t JOIN main.standing AS s ON s.trial = t.id WHERE t.status = 'ok')"
-           " WHERE place <= %d AND image IS NOT NULL",
-           keep);
-  TRY(db_execute(d, sql, e));
-  db_query q = db_ask(d,
-                      "SELECT count(*) FROM main.image WHERE key NOT IN"
-                      " (SELECT image FROM temp.kept)",
-                      e);
-  TRY(db_first_int(&q, n));
-  return db_execute(d,
-                    "UPDATE main.trial SET image = NULL WHERE image NOT IN"
-                    " (SELECT image FROM temp.kept);"
-                    "DELETE FROM main.image_bulk WHERE image NOT IN (SELECT image FROM temp.kept);"
-                    "DELETE FROM main.image WHERE key NOT IN (SELECT image FROM temp.kept);"
-                    "DROP TABLE temp.kept",
-                    e);
+  db_query q =
+      db_ask(d,
+             "DELETE FROM image_bulk WHERE image NOT IN (SELECT image FROM (SELECT t.image,"
+             " row_number() OVER (PARTITION BY t.problem ORDER BY s.rank, s.sec, t.config)"
+             "  AS place FROM trial AS t JOIN standing AS s ON s.trial = t.id"
+             " WHERE t.status = 'ok') WHERE place <= ?1 AND image IS NOT NULL)",
+             e);
+  db_in(&q, DB_INT(keep));
+  TRY(db_run(&q));
+  *n = sqlite3_changes64(d->sql);
+  return 0;
 }
 
 int db_prune(db *d, int keep, int64_t *n, err *e) {
-  TRY(db_begin(d, e));
-  TRY(db_end(d, drop_images(d, keep, n, e), e));
+  TRY(drop_images(d, keep, n, e));
   return db_execute(d, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", e);
 }

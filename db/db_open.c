@@ -54,6 +54,21 @@ static void row_digest(sqlite3_context *c, int n, sqlite3_value **values) {
   sqlite3_result_int64(c, (int64_t)digest);
 }
 
+/* current_run() -- schema.sql, step 5 */
+static void current_run(sqlite3_context *c, int n, sqlite3_value **values) {
+  (void)n, (void)values;
+  const db *d = sqlite3_user_data(c);
+  sqlite3_result_int64(c, d->run);
+}
+
+static int add_functions(db *d) {
+  const int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
+  const int rc = sqlite3_create_function(d->sql, "row_digest", -1, flags | SQLITE_DETERMINISTIC,
+                                         NULL, row_digest, NULL, NULL);
+  return rc ? rc
+            : sqlite3_create_function(d->sql, "current_run", 0, flags, d, current_run, NULL, NULL);
+}
+
 static int connect(db *d, int flags, const char *parameters, err *e) {
   str uri = {0};
   db_add_uri(&uri, d->path);
@@ -72,12 +87,11 @@ static int connect(db *d, int flags, const char *parameters, err *e) {
   sqlite3_limit(d->sql, SQLITE_LIMIT_LENGTH, DB_MAX_BULK + DB_MAX_TEXT);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  rc = sqlite3_create_function(d->sql, "row_digest", -1,
-                               SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
-                               row_digest, NULL, NULL);
+  rc = add_functions(d);
   if (rc) {
     return db_fail(d, rc, e);
   }
+  sqlite3_randomness(sizeof d->run, &d->run);
   return db_execute(d, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", e);
 }
 

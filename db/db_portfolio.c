@@ -13,14 +13,17 @@ int db_has(db *d, const char *table, bool *yes, err *e) {
   return 0;
 }
 
+/* Of two texts the later one counts, of one second the greater one; so a new one that is smaller is
+ * a second later. */
 int db_portfolio_put(db *d, int64_t template_id, int64_t device_id, const char *text,
                      const char *when, bool *stored, err *e) {
   db_query q =
       db_ask(d,
              "INSERT INTO portfolio (template, device, text, at)"
              "VALUES (?1, ?2, ?3, iif(?4 IS NULL, unixepoch(), coalesce(unixepoch(?4), 0)))"
-             "ON CONFLICT (template, device) DO UPDATE SET (text, at) ="
-             " (excluded.text, excluded.at) WHERE ?4 IS NULL OR excluded.at > at",
+             "ON CONFLICT (template, device) DO UPDATE SET (text, at) = (excluded.text,"
+             " iif(?4 IS NULL, max(excluded.at, at + (excluded.text < text)), excluded.at))"
+             "WHERE ?4 IS NULL OR (excluded.at, excluded.text) > (at, text)",
              e);
   db_in(&q, DB_INT(template_id), DB_INT(device_id), DB_TEXT(text), DB_TEXT(when));
   TRY(db_run(&q));

@@ -89,38 +89,52 @@ static int put_problem(db *d, int64_t template_id, int64_t device_id, const char
   return db_first_int(&get, id);
 }
 
-static int put_trial(db *d, int64_t problem, const db_trial *row, int64_t *id, err *e) {
+/* The outcome stored last counts, also where the clock was set back meanwhile. */
+static int put_trial(db *d, int64_t problem, const db_trial *row, int64_t at, int64_t *id, err *e) {
   db_query put =
       db_ask(d,
-             "INSERT INTO trial (problem, config, status, reason, image, error)"
-             "VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
-             "ON CONFLICT (problem, config) DO UPDATE SET (status, reason, image, error, at) ="
-             " (excluded.status, excluded.reason, excluded.image, excluded.error, excluded.at)"
+             "INSERT INTO trial (problem, config, status, reason, image, error, at, " DB_KEY_COLUMNS
+             ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, iif(?7 < 0, unixepoch(), ?7), " DB_NEW_KEY
+             " FROM host WHERE id = 1 "
+             "ON CONFLICT (problem, config) DO UPDATE"
+             " SET (status, reason, image, error, at, " DB_KEY_COLUMNS ") ="
+             " (excluded.status, excluded.reason, excluded.image, excluded.error,"
+             "  max(excluded.at, at), excluded.host, excluded.run, excluded.sequence)"
              "WHERE (status, reason, image, error) IS NOT"
              " (excluded.status, excluded.reason, excluded.image, excluded.error)",
              e);
   db_in(&put, DB_INT(problem), DB_TEXT(row->config), DB_TEXT(db_status_name(row->status)),
-        DB_TEXT(row->reason), DB_TEXT(row->image), DB_REAL(row->error));
+        DB_TEXT(row->reason), DB_TEXT(row->image), DB_REAL(row->error), DB_INT(at));
   TRY(db_run(&put));
   db_query get = db_ask(d, "SELECT id FROM trial WHERE problem = ?1 AND config = ?2", e);
   db_in(&get, DB_INT(problem), DB_TEXT(row->config));
   return db_first_int(&get, id);
 }
 
-int db_trial_put(db *d, int64_t template_id, int64_t device_id, const db_trial *row, int64_t *id,
-                 err *e) {
+int db_trial_put_at(db *d, int64_t template_id, int64_t device_id, const db_trial *row, int64_t at,
+                    int64_t *id, err *e) {
   int64_t problem;
   TRY(db_begin(d, e));
   int code = put_problem(d, template_id, device_id, row->problem, &problem, e);
-  return db_end(d, code ? code : put_trial(d, problem, row, id, e), e);
+  return db_end(d, code ? code : put_trial(d, problem, row, at, id, e), e);
 }
+
+int db_trial_put(db *d, int64_t template_id, int64_t device_id, const db_trial *row, int64_t *id,
+                 err *e) {
+  return db_trial_put_at(d, template_id, device_id, row, -1, id, e);
+}
+
+/* Now; where the clock was set back, the time that the trial has. */
+#define NOW "max(unixepoch(), coalesce((SELECT max(at) FROM standing WHERE trial = ?1), 0))"
 
 int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e) {
   db_query q = db_ask(
       d,
       "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, uuid, clock_mhz,"
-      " power_w, temperature_c, memory_mhz, energy_j, held, retaken, ended, replay, batches)"
-      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+      " power_w, temperature_c, memory_mhz, energy_j, held, retaken, ended, replay, batches,"
+      " at, " DB_KEY_COLUMNS
+      ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
+      " " NOW ", " DB_NEW_KEY " FROM host WHERE id = 1",
       e);
   db_in(&q, DB_INT(trial_id), DB_TEXT(row->stage == DB_FINAL ? "final" : "screen"),
         DB_REAL(row->median), DB_REAL(row->spread), DB_INT(row->launches), DB_INT(row->cold),
@@ -132,7 +146,10 @@ int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e) {
 }
 
 int db_estimate_put(db *d, int64_t trial_id, const char *model, double sec, err *e) {
-  db_query q = db_ask(d, "INSERT INTO estimate (trial, model, sec) VALUES (?1, ?2, ?3)", e);
+  db_query q = db_ask(d,
+                      "INSERT INTO estimate (trial, model, sec, at, " DB_KEY_COLUMNS
+                      ") SELECT ?1, ?2, ?3, " NOW ", " DB_NEW_KEY " FROM host WHERE id = 1",
+                      e);
   db_in(&q, DB_INT(trial_id), DB_TEXT(model), DB_REAL(sec));
   return db_run(&q);
 }

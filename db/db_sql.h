@@ -26,7 +26,7 @@
 enum {
   DB_MAX_TEXT = 8 << 20, /* a portfolio of 24 configurations and 3000 sizes has 1 MB */
   DB_MAX_BULK = 64 << 20,
-  DB_MAX_STATEMENTS = 64, /* this folder has about half as many texts */
+  DB_MAX_STATEMENTS = 128, /* this folder has about half as many texts */
   DB_BUSY_MS = 5000
 };
 
@@ -46,6 +46,7 @@ struct db {
   } cache[DB_MAX_STATEMENTS];
   size_t n_cache;
   int version;      /* of the file's schema when it was opened */
+  int64_t run;      /* of the facts stored through this handle: schema.sql, step 5 */
   const char *note; /* static, or NULL */
   bool is_damaged;  /* SQLite found the file damaged */
   char path[];
@@ -91,6 +92,19 @@ const void *db_out_bulk(db_query *q, arena *a, size_t *n); /* a NUL follows; NUL
 int db_done(db_query *q);
 /* db_run -- step to the end, then db_done */
 int db_run(db_query *q);
+/* What a new fact is known by (schema.sql, step 5): columns, and their values, which are selected
+ * FROM host WHERE id = 1. */
+#define DB_KEY_COLUMNS "host, run, sequence"
+#define DB_NEW_KEY "1, current_run(), sequence + 1"
+/* Of facts of a trial, the one that counts comes first. */
+#define DB_LAST_FIRST "at DESC, sequence DESC, run DESC"
+/* A template in two databases, or under two digests: its first path. In a SET over `template`. */
+#define DB_JOIN_TEMPLATE(other)                                                                    \
+  "version = max(template.version, " other ".version), path = iif((" other ".at, " other ".path) " \
+  "< (template.at, template.path), " other ".path, template.path), at = min(template.at, " other   \
+  ".at)"
+enum { DB_KEYS = 5 }; /* the step of schema.sql that added the keys */
+
 /* db_first_int -- the first column of the first row.
  *   err  ERR_NOTFOUND  no row; no message */
 int db_first_int(db_query *q, int64_t *value);
@@ -128,6 +142,10 @@ int db_remove(const char *path, err *e);
  * transaction.
  *   err  ERR_DB  another program's file, a newer one, or a step failed; then nothing has changed */
 int db_migrate(db *d, const char *const *steps, int n, err *e);
+
+/* db_trial_put_at -- db_trial_put with a given time, in seconds since 1970; below 0: now */
+int db_trial_put_at(db *d, int64_t template_id, int64_t device_id, const db_trial *row, int64_t at,
+                    int64_t *id, err *e);
 
 /* db_image_digest -- of an image's source, log, cubin and PTX */
 void db_image_digest(const db_image *row, char digest[HASH_TEXT]);

@@ -12,9 +12,9 @@
 --
 --   device, template -- portfolio                 a few configurations for a range of sizes
 --
--- Facts are only added; effort is a sum. Triggers derive `standing` from them, so that the best of a
--- problem is one index look-up however many trials it has; read the views `result` and `best`. Every
--- `at` is in seconds since 1970.
+-- Facts are only added, and each is known by host, run and sequence (step 5). Triggers derive
+-- `standing` from them, so that the best of a problem is one index look-up however many trials it
+-- has; read the views `result` and `best`. Every `at` is in seconds since 1970.
 
 -- step 1
 
@@ -206,3 +206,166 @@ CREATE TRIGGER estimate_sealed AFTER INSERT ON estimate BEGIN
   UPDATE estimate SET digest = (SELECT digest FROM estimate_seal WHERE id = NEW.id)
   WHERE id = NEW.id;
 END;
+
+-- step 5
+
+-- A fact (trial, sample, estimate) is known by host, run and sequence in every file that it is
+-- copied to, so that merging files is a join of sets: order and repetitions make no difference. Of
+-- a trial's facts the last in the order of (at, sequence, run) counts. `sequence` is above that of
+-- every fact that the file held when it was stored, which orders the facts of one second; `run` is
+-- a random number per opening, so that a copy of the file adds other facts than the original.
+CREATE TABLE host ( -- a file that facts come from
+  id       INTEGER PRIMARY KEY, -- 1: this file; 0: any file before this step
+  key      TEXT NOT NULL UNIQUE,
+  sequence INTEGER NOT NULL     -- of this file: the largest in it; of others: 0
+) STRICT;
+INSERT INTO host (id, key, sequence)
+VALUES (0, '00000000000000000000000000000000', 0), (1, lower(hex(randomblob(16))), 0);
+
+-- The key of an older fact is derived from its contents, so that copies of a file agree: `run` is a
+-- digest, and `sequence` keeps the order of the facts of one second. db_merge.c has the same for
+-- older files that it reads.
+ALTER TABLE trial ADD COLUMN host INTEGER REFERENCES host (id);
+ALTER TABLE trial ADD COLUMN run INTEGER;
+ALTER TABLE trial ADD COLUMN sequence INTEGER;
+UPDATE trial SET host = 0, run = row_digest(status, reason, image, error, at),
+  sequence = image IS NOT NULL;
+CREATE TRIGGER trial_counts AFTER INSERT ON trial BEGIN
+  UPDATE host SET sequence = NEW.sequence WHERE id = 1 AND sequence < NEW.sequence;
+END;
+CREATE TRIGGER trial_counts_again AFTER UPDATE OF sequence ON trial BEGIN
+  UPDATE host SET sequence = NEW.sequence WHERE id = 1 AND sequence < NEW.sequence;
+END;
+
+DROP TRIGGER sample_stands;
+DROP TRIGGER estimate_stands;
+DROP INDEX sample_trial;
+DROP INDEX estimate_trial;
+ALTER TABLE sample ADD COLUMN host INTEGER REFERENCES host (id);
+ALTER TABLE sample ADD COLUMN run INTEGER;
+ALTER TABLE sample ADD COLUMN sequence INTEGER;
+ALTER TABLE estimate ADD COLUMN host INTEGER REFERENCES host (id);
+ALTER TABLE estimate ADD COLUMN run INTEGER;
+ALTER TABLE estimate ADD COLUMN sequence INTEGER;
+
+-- A row that does not match its digest keeps it, and does not match the new one either.
+UPDATE sample SET host = 0, run = row_digest(
+  stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, at,
+  memory_mhz, held, retaken, energy_j, ended, replay, batches),
+  digest = nullif(coalesce(digest, 0),
+    (SELECT digest FROM sample_seal AS s WHERE s.id = sample.id));
+UPDATE estimate SET host = 0, run = row_digest(model, sec, at),
+  digest = nullif(coalesce(digest, 0),
+    (SELECT digest FROM estimate_seal AS s WHERE s.id = estimate.id));
+UPDATE sample SET sequence = place FROM (
+  SELECT id AS same, row_number() OVER (PARTITION BY trial, stage, at ORDER BY id) - 1 AS place
+  FROM sample) WHERE id = same;
+UPDATE estimate SET sequence = place FROM (
+  SELECT id AS same, row_number() OVER (PARTITION BY trial, at ORDER BY id) - 1 AS place
+  FROM estimate) WHERE id = same;
+DROP VIEW sample_seal;
+DROP VIEW estimate_seal;
+CREATE VIEW sample_seal AS SELECT id, row_digest(
+  trial, stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, at,
+  memory_mhz, held, retaken, energy_j, ended, replay, batches,
+  (SELECT key FROM host WHERE id = x.host), run, sequence) AS digest FROM sample AS x;
+CREATE VIEW estimate_seal AS SELECT id, row_digest(
+  trial, model, sec, at, (SELECT key FROM host WHERE id = x.host), run, sequence) AS digest
+  FROM estimate AS x;
+UPDATE sample SET digest = (SELECT digest FROM sample_seal AS s WHERE s.id = sample.id)
+WHERE digest IS NULL;
+UPDATE estimate SET digest = (SELECT digest FROM estimate_seal AS s WHERE s.id = estimate.id)
+WHERE digest IS NULL;
+CREATE UNIQUE INDEX sample_key ON sample (trial, host, run, sequence);
+CREATE UNIQUE INDEX estimate_key ON estimate (trial, host, run, sequence);
+
+CREATE VIEW timing AS -- samples and estimates; of the lowest rank, the last of a trial counts
+SELECT trial, iif(stage = 'final', 0, 1) AS rank, median AS sec, spread, at, sequence, run
+FROM sample
+UNION ALL
+SELECT trial, 2 AS rank, sec, 0.0 AS spread, at, sequence, run FROM estimate;
+
+UPDATE host SET sequence = coalesce((
+  SELECT max(sequence) FROM (SELECT sequence FROM trial UNION ALL SELECT sequence FROM timing)), 0)
+WHERE id = 1;
+
+DROP TABLE standing;
+CREATE TABLE standing ( -- derived: where a trial stands among those of its problem
+  trial    INTEGER PRIMARY KEY REFERENCES trial (id),
+  problem  INTEGER NOT NULL REFERENCES problem (id),
+  rank     INTEGER NOT NULL, -- 0 final sample, 1 screening, 2 estimate
+  sec      REAL NOT NULL,
+  spread   REAL NOT NULL,
+  at       INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  run      INTEGER NOT NULL
+) STRICT;
+INSERT INTO standing (trial, problem, rank, sec, spread, at, sequence, run)
+SELECT trial, problem, rank, sec, spread, at, sequence, run FROM (
+  SELECT x.*, t.problem, row_number() OVER (
+    PARTITION BY x.trial ORDER BY x.rank, x.at DESC, x.sequence DESC, x.run DESC) AS place
+  FROM timing AS x JOIN trial AS t ON t.id = x.trial) WHERE place = 1;
+CREATE INDEX standing_order ON standing (problem, rank, sec);
+CREATE TRIGGER sample_stands AFTER INSERT ON sample BEGIN
+  UPDATE host SET sequence = NEW.sequence WHERE id = 1 AND sequence < NEW.sequence;
+  INSERT INTO standing (trial, problem, rank, sec, spread, at, sequence, run)
+  SELECT id, problem, iif(NEW.stage = 'final', 0, 1), NEW.median, NEW.spread, NEW.at, NEW.sequence,
+    NEW.run
+  FROM trial WHERE id = NEW.trial
+  ON CONFLICT (trial) DO UPDATE
+  SET (rank, sec, spread, at, sequence, run) = (excluded.rank, excluded.sec, excluded.spread,
+    excluded.at, excluded.sequence, excluded.run)
+  WHERE (-excluded.rank, excluded.at, excluded.sequence, excluded.run) >
+    (-rank, at, sequence, run);
+END;
+CREATE TRIGGER estimate_stands AFTER INSERT ON estimate BEGIN
+  UPDATE host SET sequence = NEW.sequence WHERE id = 1 AND sequence < NEW.sequence;
+  INSERT INTO standing (trial, problem, rank, sec, spread, at, sequence, run)
+  SELECT id, problem, 2, NEW.sec, 0, NEW.at, NEW.sequence, NEW.run FROM trial WHERE id = NEW.trial
+  ON CONFLICT (trial) DO UPDATE
+  SET (rank, sec, spread, at, sequence, run) = (excluded.rank, excluded.sec, excluded.spread,
+    excluded.at, excluded.sequence, excluded.run)
+  WHERE (-excluded.rank, excluded.at, excluded.sequence, excluded.run) >
+    (-rank, at, sequence, run);
+END;
+
+DROP VIEW best;
+DROP VIEW winner;
+DROP VIEW result;
+CREATE VIEW result AS -- every trial with its times summed up
+SELECT t.id AS trial, t.problem AS problem_id, m.family, m.hash AS template, v.key AS device,
+       p.text AS problem, t.config, t.status, t.reason, t.image, t.error, s.rank, s.sec,
+       iif(s.rank < 2, s.sec, 0.0) AS median, coalesce(s.spread, 0.0) AS spread,
+       coalesce(s.rank = 0, 0) AS final,
+       coalesce((SELECT sec FROM estimate WHERE trial = t.id
+                 ORDER BY at DESC, sequence DESC, run DESC LIMIT 1), 0.0) AS modelled,
+       coalesce(i.regs, 0) AS regs, coalesce(i.spill, 0) AS spill, coalesce(i.smem, 0) AS smem
+FROM trial AS t
+JOIN problem AS p ON p.id = t.problem
+JOIN template AS m ON m.id = p.template
+JOIN device AS v ON v.id = p.device
+LEFT JOIN standing AS s ON s.trial = t.id
+LEFT JOIN image AS i ON i.key = t.image;
+
+CREATE VIEW winner AS -- each problem's fastest final, else fastest screened, else least modelled
+SELECT p.id AS problem_id,
+       (SELECT s.trial FROM standing AS s JOIN trial AS t ON t.id = s.trial
+        WHERE s.problem = p.id AND t.status = 'ok'
+        ORDER BY s.rank, s.sec, t.config LIMIT 1) AS trial
+FROM problem AS p;
+
+CREATE VIEW best AS
+SELECT r.* FROM winner AS w JOIN result AS r ON r.trial = w.trial AND r.problem_id = w.problem_id;
+
+-- Each run has its own sum, which only grows: of two copies of it, the larger one holds.
+CREATE TEMP TABLE before AS SELECT problem, sec FROM main.effort;
+DROP TABLE effort;
+CREATE TABLE effort ( -- seconds spent searching by a run; their sum is what a budget has spent
+  problem INTEGER NOT NULL REFERENCES problem (id),
+  host    INTEGER NOT NULL REFERENCES host (id),
+  run     INTEGER NOT NULL,
+  sec     REAL NOT NULL CHECK (sec >= 0),
+  PRIMARY KEY (problem, host, run)
+) STRICT, WITHOUT ROWID;
+INSERT INTO effort (problem, host, run, sec) SELECT problem, 0, 0, sec FROM temp.before;
+DROP TABLE temp.before;

@@ -37,7 +37,7 @@ static const db_template family = {.family = "sgemm",
 /* Our own code makes the schema, SQL the bulk. The triggers are dropped meanwhile: for samples in
  * this order they would derive the time of the last one. */
 static void fill(const char *path, long samples) {
-  char sql[900];
+  char sql[1200];
   sqlite3 *raw;
   if (sqlite3_open(path, &raw)) {
     bench_give_up(path, "cannot be opened");
@@ -51,8 +51,9 @@ static void fill(const char *path, long samples) {
       "4096,"
       "  16 + x * 13 %% 4096) FROM i;"
       "WITH RECURSIVE i(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM i WHERE x < %d)"
-      " INSERT INTO trial (problem, config, status, error)"
-      " SELECT 1 + x / %d, printf('BM=%%d,BN=%%d,TM=8,TN=8', x %% %d, x %% 7), 'ok', 0.5 FROM i;",
+      " INSERT INTO trial (problem, config, status, error, host, run, sequence)"
+      " SELECT 1 + x / %d, printf('BM=%%d,BN=%%d,TM=8,TN=8', x %% %d, x %% 7), 'ok', 0.5, 1, 1, x"
+      " FROM i;",
       PROBLEMS - 1, PROBLEMS * CONFIGS - 1, CONFIGS, CONFIGS);
   run(raw, sql);
   snprintf(sql, sizeof sql,
@@ -60,10 +61,13 @@ static void fill(const char *path, long samples) {
            " WHERE type = 'trigger' AND tbl_name = 'sample';"
            "DROP TRIGGER sample_stands; DROP TRIGGER sample_sealed;"
            "WITH RECURSIVE i(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM i WHERE x < %ld)"
-           " INSERT INTO sample (trial, stage, median, spread, launches, cold, driver)"
-           " SELECT 1 + x %% %d, 'final', 1e-5 + x %% 1000 * 1e-8, 0.01, 100, 1, 13000 FROM i;"
-           "INSERT INTO standing (trial, problem, rank, sec, spread, at)"
-           " SELECT t.id, t.problem, 0, s.median, s.spread, s.at FROM trial AS t JOIN sample AS s"
+           " INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, host, run,"
+           "  sequence)"
+           " SELECT 1 + x %% %d, 'final', 1e-5 + x %% 1000 * 1e-8, 0.01, 100, 1, 13000, 1,"
+           "  0x5bd1e995a7f3c2d1, x FROM i;"
+           "INSERT INTO standing (trial, problem, rank, sec, spread, at, sequence, run)"
+           " SELECT t.id, t.problem, 0, s.median, s.spread, s.at, s.sequence, s.run"
+           " FROM trial AS t JOIN sample AS s"
            "  ON s.id = (SELECT max(id) FROM sample WHERE trial = t.id)",
            samples - 1, PROBLEMS * CONFIGS);
   run(raw, sql);

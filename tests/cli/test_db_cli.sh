@@ -77,6 +77,18 @@ prints "n=4000" "$autotune" db export --db "$folder/c.db"
 refuses 2 "does not start with" "$autotune" db import "$root/Makefile" --db "$folder/c.db"
 refuses 1 "nowhere" "$autotune" db import /nowhere/results.txt --db "$folder/c.db"
 
+# ---- merging in either direction, and again, gives the same export
+for seed in 1 2; do
+  "$autotune" saxpy n=1000 --budget 4 --seed $seed --db "$folder/host$seed.db" --quiet >/dev/null || complain "tuning failed"
+  cp "$folder/host$seed.db" "$folder/merged$seed.db"
+done
+"$autotune" db merge "$folder/host2.db" "$folder/host2.db" --db "$folder/merged1.db" --quiet || complain "no merge"
+"$autotune" db merge "$folder/host1.db" "$folder/merged1.db" --db "$folder/merged2.db" --quiet || complain "no merge"
+for n in 1 2; do
+  "$autotune" db export "$folder/merged$n.txt" --db "$folder/merged$n.db" --quiet || complain "no export"
+done
+cmp "$folder/merged1.txt" "$folder/merged2.txt" || complain "the order of merges makes a difference"
+
 # ---- merging, pruning, verifying
 prints "merged" "$autotune" db merge "$TUNED_DB" --db "$folder/b.db"
 prints "sound" "$autotune" db verify --db "$folder/b.db"

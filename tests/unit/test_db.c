@@ -95,8 +95,8 @@ SCRATCH_TEST(test_best_follows_the_facts) {
       {0, 0, 9e-3, "A"},                                         /* measured beats modelled */
       {1, 0, 8e-3, "B"},  {1, 0, 10e-3, "A"},                    /* a newer screening counts */
       {1, 1, 20e-3, "B"},                                        /* a final beats screenings */
-      {1, 0, 1e-3, "B"},  {0, 1, 19e-3, "A"}, {0, 1, 21e-3, "B"},
-      {0, 2, 1e-9, "B"},  {1, 0, 99e-3, "B"}, {0, 1, 20e-3, "A"}, /* a tie: the older trial */
+      {1, 0, 1e-3, "B"},  {0, 1, 19e-3, "A"}, {0, 1, 21e-3, "B"}, {0, 2, 1e-9, "B"},
+      {1, 0, 99e-3, "B"}, {0, 1, 20e-3, "A"}, /* a tie: the first in the alphabet */
   };
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
     int64_t id = facts[i].trial == 0 ? a : facts[i].trial == 1 ? b : c;
@@ -364,9 +364,10 @@ SCRATCH_TEST(test_best_among_many) {
       "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < %d - 1) "
       "INSERT INTO trial (problem, config, status, error)"
       " SELECT p.id, 'BX=' || i, 'ok', 0 FROM problem p, c;"
-      "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, uuid)"
+      "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, uuid, host, run,"
+      " sequence)"
       " SELECT t.id, 'screen', 1 + (CAST(substr(t.config, 4) AS INT) + 2 * %d"
-      "  - (p.id - 1) * 37 - 11) %% %d, 0.01, 9, 1, 13000, 'GPU-1'"
+      "  - (p.id - 1) * 37 - 11) %% %d, 0.01, 9, 1, 13000, 'GPU-1', 1, 1, 1"
       " FROM trial t JOIN problem p ON p.id = t.problem;"
       "COMMIT",
       N_PROBLEMS, N_CONFIGS, 2 * N_CONFIGS, N_CONFIGS);

@@ -54,7 +54,7 @@ SCRATCH_TEST(test_newer_and_older_files) {
   db_close(d);
   run_sql(s->path, "PRAGMA user_version = 99");
   refused(s, ERR_DB,
-          "written by a newer version (schema 99, this program knows 4); upgrade autotune "
+          "written by a newer version (schema 99, this program knows 5); upgrade autotune "
           "or name another database with --db");
   run_sql(s->path, "PRAGMA user_version = -7");
   refused(s, ERR_DB, "of another program");
@@ -181,10 +181,30 @@ SCRATCH_TEST(test_verify_sees_what_sqlite_does_not) {
   }
 }
 
-static const char to_schema_2[] =
-    "DROP TRIGGER sample_sealed; DROP TRIGGER estimate_sealed; DROP VIEW sample_seal;"
-    "DROP VIEW estimate_seal; ALTER TABLE sample DROP COLUMN digest;"
-    "ALTER TABLE estimate DROP COLUMN digest; DROP TABLE portfolio; PRAGMA user_version = 2";
+/* Writes the file again as schema 2 had it. */
+static void make_schema_2(scratch *s) {
+  char older[160];
+  auto_str sql = {0};
+  snprintf(older, sizeof older, "%s.older", s->path);
+  str_addf(&sql,
+           "%s%s ATTACH '%s' AS n;"
+           "INSERT INTO device SELECT * FROM n.device;"
+           "INSERT INTO template SELECT * FROM n.template;"
+           "INSERT INTO problem SELECT * FROM n.problem;"
+           "INSERT INTO image SELECT * FROM n.image;"
+           "INSERT INTO image_bulk SELECT * FROM n.image_bulk;"
+           "INSERT INTO trial SELECT id, problem, config, status, reason, image, error, at"
+           " FROM n.trial;"
+           "INSERT INTO sample SELECT id, trial, stage, median, spread, launches, cold, driver,"
+           " uuid, clock_mhz, power_w, temperature_c, at, memory_mhz, held, retaken, energy_j,"
+           " ended, replay, batches FROM n.sample ORDER BY id;"
+           "INSERT INTO estimate SELECT id, trial, model, sec, at FROM n.estimate ORDER BY id;"
+           "INSERT INTO effort SELECT problem, sum(sec) FROM n.effort GROUP BY problem; DETACH n;"
+           "PRAGMA application_id = %d; PRAGMA user_version = 2",
+           steps[0], steps[1], s->path, 0x4174756e);
+  run_sql(older, str_text(&sql));
+  assert_int_equal(rename(older, s->path), 0);
+}
 
 /* The bytes of x as SQLite stores them, most significant first. */
 static const char *as_stored(double x, char bytes[8]) {
@@ -242,8 +262,9 @@ SCRATCH_TEST(test_a_flipped_bit_is_told) {
     put_sample(s, d, trial, DB_FINAL, 2.5e-3);
     db_close(d);
     if (upgraded) {
-      run_sql(s->path, to_schema_2);
+      make_schema_2(s);
       db_close(open_writer(s));
+      run_sql(s->path, "VACUUM");
     }
     flipped(s, as_stored(1.23e-3, bytes), 8, "sample 1 (A of saxpy");
     flipped(s, as_stored(0.07, bytes), 8, "sample 1 (A of saxpy");
@@ -466,7 +487,7 @@ SCRATCH_TEST(test_without_a_log) {
 /* A file of schema 2, as earlier versions wrote it. */
 SCRATCH_TEST(test_an_older_file_is_read_as_it_is) {
   make_sample_file(s);
-  run_sql(s->path, to_schema_2);
+  make_schema_2(s);
   db *d, *to;
   db_stats stats;
   db_portfolio *rows;
@@ -504,10 +525,11 @@ SCRATCH_TEST(test_migrations) {
       "nor is this",
       "nor this",
       "nor this",
+      "nor this",
       "ALTER TABLE device ADD COLUMN memory INTEGER NOT NULL DEFAULT 0",
       "CREATE TABLE note (text TEXT) STRICT; INSERT INTO note SELECT name FROM device"};
   static const char *const broken[] = {
-      "", "", "", "", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
+      "", "", "", "", "", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
   FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, SCHEMA + 2, &s->e));
   FAILS(s, ERR_DB, "TABEL",
         db_migrate(d, broken, SCHEMA + 2,
@@ -569,6 +591,124 @@ SCRATCH_TEST(test_merging_a_file_of_the_first_version) {
   db_close(updated);
   OK(s, db_merge(d, older, &s->e));
   db_close(d);
+}
+
+/* A file as schema 4 had it: tests/fixtures/schema_4.sql. */
+static void make_schema_4(scratch *s, const char *path) {
+  auto_str sql = {0};
+  OK(s, file_read("tests/fixtures/schema_4.sql", 1 << 20, &sql, &s->e));
+  run_sql(path, str_text(&sql));
+}
+
+/* The file is sound, and exports what the program of schema 4 exported. */
+static void check_schema_4(scratch *s, db *d) {
+  auto_str text = {0};
+  db_line *lines;
+  size_t n;
+  double sec;
+  OK(s, db_verify(d, &s->e));
+  OK(s, db_lines(d, NULL, NULL, &s->a, &lines, &n, &s->e));
+  for (size_t i = 0; i < n; i++) {
+    db_text_write(&lines[i], &text);
+  }
+  db_text_end(&text);
+  if (!strstr(str_text(&text), "# end: 4 results, digest 754d61d8cf929002\n")) {
+    fail_msg("the results are\n%s", str_text(&text));
+  }
+  OK(s, db_effort_get(d, 1, 1, saxpy_problem, &sec, &s->e));
+  assert_true(sec == 4);
+}
+
+static void check_counts(scratch *s, db *d, int schema) {
+  static const struct {
+    const char *table;
+    int64_t rows;
+  } counts[] = {{"problem", 3}, {"trial", 6}, {"sample", 7}, {"estimate", 4}, {"effort", 1}};
+  db_stats stats;
+  OK(s, db_stat(d, &stats, &s->e));
+  assert_int_equal(stats.schema, schema);
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    int t = 0;
+    while (strcmp(stats.tables[t].table, counts[i].table)) {
+      t++;
+    }
+    assert_int_equal(stats.tables[t].rows, counts[i].rows);
+  }
+}
+
+/* A file of schema 4 is read as it is, and migrated by the first writer, with the same results. */
+SCRATCH_TEST(test_a_file_of_schema_4) {
+  make_schema_4(s, s->path);
+  for (int mode = DB_READ; mode <= DB_WRITE; mode++) {
+    auto_db *d = NULL;
+    db_sample got;
+    OK(s, db_open(s->path, (db_mode)mode, &d, &s->e));
+    check_counts(s, d, mode == DB_READ ? 4 : SCHEMA);
+    check_schema_4(s, d);
+    assert_string_equal(best_config(s, d), "BX=128");
+    assert_true(result_of(s, d, 1).median == 1.25e-3); /* the later one of a second */
+    OK(s, db_sample_get(d, 2, &s->a, &got, &s->e));
+    assert_true(got.median == 1.125e-3 && got.launches == 77 && got.held == 0x24);
+  }
+}
+
+/* Copies that are merged as they are, or after each was migrated, have every fact once. */
+SCRATCH_TEST(test_copies_of_a_file_of_schema_4_are_one) {
+  char copies[3][160];
+  db *d, *to;
+  for (int i = 0; i < 3; i++) {
+    snprintf(copies[i], sizeof copies[i], "%s/copy%d.db", s->folder, i);
+    make_schema_4(s, copies[i]);
+  }
+  for (int i = 0; i < 2; i++) {
+    OK(s, db_open(copies[i], DB_WRITE, &d, &s->e));
+    db_close(d);
+  }
+  OK(s, db_open(s->path, DB_WRITE, &to, &s->e));
+  for (int i = 0; i < 6; i++) {
+    OK(s, db_merge(to, copies[(i + 2) % 3], &s->e));
+    check_counts(s, to, SCHEMA);
+  }
+  db_close(to);
+  OK(s, db_open(copies[0], DB_WRITE, &d, &s->e));
+  OK(s, db_merge(d, s->path, &s->e));
+  OK(s, db_merge(d, copies[1], &s->e));
+  OK(s, db_merge(d, copies[2], &s->e));
+  check_counts(s, d, SCHEMA);
+  check_schema_4(s, d);
+  db_close(d);
+}
+
+/* Migrating does not seal a row that was damaged before. */
+SCRATCH_TEST(test_damage_before_schema_5_is_found) {
+  make_schema_4(s, s->path);
+  run_sql(s->path, "UPDATE sample SET launches = 101 WHERE id = 2;"
+                   "UPDATE estimate SET digest = NULL WHERE id = 3");
+  db *d;
+  OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
+  FAILS(s, ERR_DB, "sample 2 (BX=64 of saxpy", db_verify(d, &s->e));
+  db_close(d);
+  run_sql(s->path, "DELETE FROM sample WHERE id = 2");
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  FAILS(s, ERR_DB, "estimate 3 (BX=64 of saxpy", db_verify(d, &s->e));
+  db_close(d);
+}
+
+/* The host and the sequence of a fact are part of its digest. */
+SCRATCH_TEST(test_a_changed_key_is_found) {
+  static const char *const changes[] = {"UPDATE host SET key = replace(key, 'a', 'b') || 'c'",
+                                        "UPDATE sample SET run = run + 1 WHERE id = 3",
+                                        "UPDATE sample SET sequence = sequence + 1 WHERE id = 3"};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    make_sample_file(s);
+    run_sql(s->path, changes[i]);
+    db *d;
+    OK(s, db_open(s->path, DB_READ, &d, &s->e));
+    err_clear(&s->e);
+    assert_int_equal(db_verify(d, &s->e), ERR_DB);
+    db_close(d);
+    remove(s->path);
+  }
 }
 
 SCRATCH_TEST(test_default_path) {

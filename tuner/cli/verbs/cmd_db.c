@@ -8,6 +8,7 @@
 
 #include "json_writer.h"
 #include "print.h"
+#include "serve_former.h"
 #include "verbs.h"
 
 /* ---- from several files ---------------------------------------------------------------------- */
@@ -16,6 +17,7 @@ typedef int take_file(const cli *c, db *d, const char *path, err *e);
 
 static int merge_file(const cli *c, db *d, const char *path, err *e) {
   TRY(db_merge(d, path, e));
+  TRY(serve_follow(d, e));
   if (!c->quiet) {
     printf("%s is merged into %s\n", path, db_path(d));
   }
