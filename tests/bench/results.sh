@@ -71,7 +71,7 @@ measure() { # DEVICE [FAMILY...]
   [ -e "$folder/about" ] || {
     echo "$(date -u +%Y-%m-%d)${COMMIT:+, commit $COMMIT}"
     "$B/autotune" devices | sed '/^emu/,$d'
-    "$B/autotune" doctor | grep -v '^ok *database'
+    "$B/autotune" doctor | grep -vE '^ok *(database|cache)'
   } >"$folder/about" 2>&1
   echo "$peers" | while read -r family peer; do
     [ -n "$family" ] && wanted "$family" "$@" || continue
