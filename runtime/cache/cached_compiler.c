@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "cached_compiler.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "image_cache.h"
 
 /* The lock file beside the cache. An image being made locks one byte of it, whose place is the key's
@@ -18,15 +20,27 @@ typedef struct store {
 } store;
 
 static struct flock byte_of(const char *key, short type) {
-  uint64_t place = strtoull(key + 16, NULL, 16) >> 1;
-  return (struct flock){
-      .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1};
+  const off_t place = (off_t)(strtoull(key + HASH_TEXT / 2, NULL, 16) >> 1);
+  return (struct flock){.l_type = type, .l_whence = SEEK_SET, .l_start = place, .l_len = 1};
 }
 
-/* Waits for the process that makes this image, if there is one. Where locks fail, two may make it. */
+static bool is_held(store *s, struct flock *byte) {
+  return fcntl(s->locks, F_OFD_SETLK, byte) && (errno == EAGAIN || errno == EACCES);
+}
+
+/* Waits for the process that makes this image, if there is one; not for ever, since it may be
+ * stopped. Where locks fail, two may make it. */
 static void lock_key(store *s, const char *key) {
+  static const double most_sec = 5;
+  enum { POLL_US = 2000 };
   struct flock byte = byte_of(key, F_WRLCK);
-  if (s->locks >= 0 && !fcntl(s->locks, F_OFD_SETLKW, &byte)) {
+  const double until = now_sec() + most_sec;
+  bool held = s->locks >= 0 && is_held(s, &byte);
+  while (held && now_sec() < until) {
+    usleep(POLL_US);
+    held = is_held(s, &byte);
+  }
+  if (s->locks >= 0 && !held) {
     memcpy(s->made, key, sizeof s->made);
   }
 }

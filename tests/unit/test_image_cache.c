@@ -333,6 +333,20 @@ SCRATCH_TEST(killed_compiler_releases_its_image) {
   close(ready[1]);
 }
 
+/* A process that is stopped while it makes an image does not hold up others for ever. */
+SCRATCH_TEST(stopped_compiler_is_not_waited_for) {
+  char locks[128];
+  struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  setenv("TUNED_CACHE", s->folder, 1);
+  snprintf(locks, sizeof locks, "%s/images.db-locks", s->folder);
+  const int fd = open(locks, O_RDWR | O_CREAT, 0600);
+  assert_int_equal(fcntl(fd, F_OFD_SETLK, &all), 0);
+  alarm(60);
+  assert_true(compile(s, KERNEL) > 0);
+  alarm(0);
+  close(fd);
+}
+
 int main(void) {
   return tests_run();
 }
