@@ -92,13 +92,13 @@ void image_cache_close(image_cache *c) {
   }
 }
 
-/* A file found damaged in use is begun anew; the result is then that of an empty cache. */
-static int after(image_cache *c, int rc, err *why, err *e) {
+/* What a use of the file returns: ERR_NOTFOUND after damage, for which it was begun anew. */
+static int after(image_cache *c, int rc, const err *why, err *e) {
   if (!rc || rc == ERR_NOTFOUND) {
     return rc;
   }
   if (!c->d->is_damaged) {
-    return err_at(e, rc, why->place, "%s", why->message);
+    return refuse(rc, why, e);
   }
   char *path = strdup(db_path(c->d));
   db_close(c->d);
@@ -220,12 +220,11 @@ int image_cache_put(image_cache *c, const char *key, const cached_image *row, er
 
 /* ---- the whole cache ------------------------------------------------------------------------ */
 
-int image_cache_stat(image_cache *c, image_cache_totals *out, err *e) {
-  *out = (image_cache_totals){0};
-  db_query q = db_ask(
-      c->d,
-      "SELECT count(*), coalesce(sum(nbytes), 0), coalesce(min(used), 0), coalesce(max(used), 0) FROM image",
-      e);
+static int read_totals(image_cache *c, image_cache_totals *out, err *e) {
+  db_query q = db_ask(c->d,
+                      "SELECT count(*), coalesce(sum(nbytes), 0), coalesce(min(used), 0),"
+                      " coalesce(max(used), 0) FROM image",
+                      e);
   if (db_row(&q)) {
     out->n = db_out_int(&q);
     out->nbytes = db_out_int(&q);
@@ -233,6 +232,13 @@ int image_cache_stat(image_cache *c, image_cache_totals *out, err *e) {
     out->newest = db_out_int(&q);
   }
   return db_done(&q);
+}
+
+int image_cache_stat(image_cache *c, image_cache_totals *out, err *e) {
+  err why = {0};
+  *out = (image_cache_totals){0};
+  const int rc = after(c, read_totals(c, out, &why), &why, e);
+  return rc == ERR_NOTFOUND ? 0 : rc;
 }
 
 static int list_keys(image_cache *c, arena *a, const char ***keys, size_t *n, err *e) {
@@ -249,13 +255,11 @@ static int list_keys(image_cache *c, arena *a, const char ***keys, size_t *n, er
   return db_done(&q);
 }
 
-int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e) {
+static int check_rows(image_cache *c, int64_t *n_damaged, size_t *n, err *e) {
   auto_arena a = {0};
   const char **keys;
-  size_t n;
-  *n_damaged = 0;
-  int rc = list_keys(c, &a, &keys, &n, e);
-  for (size_t i = 0; i < n && !rc; i++) {
+  int rc = list_keys(c, &a, &keys, n, e);
+  for (size_t i = 0; i < *n && !rc; i++) {
     auto_arena row_memory = {0};
     cached_image row = {0};
     bool is_old;
@@ -266,6 +270,20 @@ int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e) {
   return rc;
 }
 
+int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e) {
+  err why = {0};
+  size_t n = 0;
+  *n_damaged = 0;
+  const int rc = after(c, check_rows(c, n_damaged, &n, &why), &why, e);
+  if (rc != ERR_NOTFOUND) {
+    return rc;
+  }
+  *n_damaged = n ? (int64_t)n : 1; /* of a list that could not be read, one at least */
+  return 0;
+}
+
 int image_cache_clear(image_cache *c, err *e) {
-  return db_execute(c->d, "DELETE FROM image; VACUUM", e);
+  err why = {0};
+  const int rc = after(c, db_execute(c->d, "DELETE FROM image; VACUUM", &why), &why, e);
+  return rc == ERR_NOTFOUND ? 0 : rc;
 }

@@ -47,7 +47,8 @@ typedef struct image_cache_totals {
   int64_t oldest, newest; /* when used last: seconds since 1970; 0 without images */
 } image_cache_totals;
 int image_cache_stat(image_cache *c, image_cache_totals *out, err *e);
-/* image_cache_verify -- reads every row and drops the damaged ones; out their number */
+/* image_cache_verify -- reads every row and drops the damaged ones, or all where the file itself is
+ * damaged; out their number */
 int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e);
 /* image_cache_clear -- drops every row and gives the space back */
 int image_cache_clear(image_cache *c, err *e);

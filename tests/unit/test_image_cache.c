@@ -123,6 +123,30 @@ SCRATCH_TEST(damaged_image_is_dropped) {
   image_cache_close(c);
 }
 
+SCRATCH_TEST(file_damaged_inside_is_begun_anew_by_verify) {
+  str whole = {0};
+  int64_t n_damaged;
+  image_cache_totals totals;
+  image_cache *c = open_cache(s, 0);
+  for (unsigned i = 0; i < 40; i++) {
+    put(s, c, i, 1000);
+  }
+  image_cache_close(c);
+  OK(s, file_read(s->path, 1 << 24, &whole, &s->e));
+  memset(whole.p + 4096, 0xa5, whole.n - 4096); /* all but the page with the schema */
+  OK(s, file_write(s->path, whole.p, whole.n, &s->e));
+  c = open_cache(s, 0);
+  OK(s, image_cache_verify(c, &n_damaged, &s->e));
+  assert_true(n_damaged > 0);
+  OK(s, image_cache_stat(c, &totals, &s->e));
+  assert_int_equal(totals.n, 0);
+  put(s, c, 1, 1000);
+  assert_true(has(s, c, 1));
+  OK(s, image_cache_clear(c, &s->e));
+  image_cache_close(c);
+  str_clear(&whole);
+}
+
 /* Whatever bytes of the file change, a get finds the image as it was, or none. */
 SCRATCH_TEST(turned_bits_never_come_back_as_an_image) {
   str whole = {0}, changed = {0};
