@@ -1,8 +1,14 @@
 #include "db_trust.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "file.h"
+
+bool db_trusts_all(void) {
+  const char *trust = getenv("TUNED_TRUST");
+  return trust && *trust;
+}
 
 static int check_file(const char *path, bool trusted, err *e) {
   struct stat st;

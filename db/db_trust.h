@@ -9,6 +9,9 @@
 
 #include "err.h"
 
+/* db_trusts_all -- is TUNED_TRUST set? Then files that others can write to are used as they are */
+bool db_trusts_all(void);
+
 /* db_check_trust -- can only this user and root write to the file and to those beside it? An absent
  * file passes.
  *   in   trusted  only check that it is a file

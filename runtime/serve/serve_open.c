@@ -34,7 +34,7 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
   err why = {0};
   const char *path = o->database;
   int rc = path ? 0 : db_default_path(&a, &path, e);
-  rc = rc ? rc : db_check_trust(path, o->trust_database || environment("TUNED_TRUST"), e);
+  rc = rc ? rc : db_check_trust(path, o->trust_database || db_trusts_all(), e);
   if (!rc) {
     s->db_path = strdup(path);
     rc = db_open(path, DB_READ, &s->sources.db, &why);

@@ -2,10 +2,10 @@
 #include "trial.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "db_trust.h"
 #include "emulated.h"
 #include "file.h"
 #include "open_device.h"
@@ -38,11 +38,6 @@ void trial_forget(trial_state *s) {
   s->instance = NULL;
 }
 
-static bool trusting(void) {
-  const char *trust = getenv("TUNED_TRUST");
-  return trust && *trust;
-}
-
 int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
   gen_problem p;
   trial_forget(s);
@@ -52,7 +47,7 @@ int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
     TRY(rt_checker_new(s->device, s->compiler, &s->checker, e));
   }
   if (*data) {
-    TRY(rt_captured_open(data, s->t, s->instance, text, trusting(), &s->data, e));
+    TRY(rt_captured_open(data, s->t, s->instance, text, db_trusts_all(), &s->data, e));
   }
   return rt_harness_new_on(s->device, s->compiler, s->checker, s->t, s->instance,
                            *data ? &s->data : NULL, &s->buffers, e);
