@@ -139,81 +139,83 @@ TEST(values_are_what_lua_says) {
   }
 }
 
+static const char *const numerals_and_binding[] = {
+    "0x7fffffffffffffff + 1",
+    "0xffffffffffffffff",
+    "0x1ffffffffffffffff",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "1e2",
+    ".5",
+    "5.",
+    "0x.8p1",
+    "0xA",
+    "1e-3",
+    "3e0",
+    "1//0.0",
+    "-7 // 2",
+    "-7 % 3",
+    "7 % -3",
+    "-7.5 % 2",
+    "5 % (1/0)",
+    "-5 % (1/0)",
+    "5.0 // 0",
+    "0/0 == 0/0",
+    "0/0 < 1",
+    "2^53 == 2^53 + 1",
+    "9007199254740993 == 9007199254740992.0",
+    "9007199254740993 < 9007199254740992.0",
+    "0x7fffffffffffffff < 2^63",
+    "0x7fffffffffffffff >= 2^63",
+    "1 << 63 << 1",
+    "1 << -1",
+    "-1 >> 1",
+    "1 << 64",
+    "3.0 | 1",
+    "~7.0",
+    "2^3^2",
+    "-2^2",
+    "not 1 == 2",
+    "1 .5",
+    "1 or 1 // 0",
+    "false and 1 // 0",
+    "false or 'a'",
+    "1 and 2 or 3",
+    "1 | 2 ~ 3 & 5 << 1",
+    "1 + 2 < 4 == true",
+    "'a' < 'b'",
+    "'' < 'a'",
+    "'\\n' == '\\10'",
+    "'it\\'s' == \"it's\"",
+    "[[a]] == 'a'",
+    "[==[a]==] == 'a'",
+    "- - 3",
+    "~ ~ 3",
+    "not not 3",
+    "3 -- three\n+ 1",
+    "3 --[[ three ]] + 1",
+};
+
 TEST(numerals_and_binding_are_lua_s) {
-  static const char *const list[] = {
-      "0x7fffffffffffffff + 1",
-      "0xffffffffffffffff",
-      "0x1ffffffffffffffff",
-      "9223372036854775807",
-      "9223372036854775808",
-      "-9223372036854775808",
-      "1e2",
-      ".5",
-      "5.",
-      "0x.8p1",
-      "0xA",
-      "1e-3",
-      "3e0",
-      "1//0.0",
-      "-7 // 2",
-      "-7 % 3",
-      "7 % -3",
-      "-7.5 % 2",
-      "5 % (1/0)",
-      "-5 % (1/0)",
-      "5.0 // 0",
-      "0/0 == 0/0",
-      "0/0 < 1",
-      "2^53 == 2^53 + 1",
-      "9007199254740993 == 9007199254740992.0",
-      "9007199254740993 < 9007199254740992.0",
-      "0x7fffffffffffffff < 2^63",
-      "0x7fffffffffffffff >= 2^63",
-      "1 << 63 << 1",
-      "1 << -1",
-      "-1 >> 1",
-      "1 << 64",
-      "3.0 | 1",
-      "~7.0",
-      "2^3^2",
-      "-2^2",
-      "not 1 == 2",
-      "1 .5",
-      "1 or 1 // 0",
-      "false and 1 // 0",
-      "false or 'a'",
-      "1 and 2 or 3",
-      "1 | 2 ~ 3 & 5 << 1",
-      "1 + 2 < 4 == true",
-      "'a' < 'b'",
-      "'' < 'a'",
-      "'\\n' == '\\10'",
-      "'it\\'s' == \"it's\"",
-      "[[a]] == 'a'",
-      "[==[a]==] == 'a'",
-      "- - 3",
-      "~ ~ 3",
-      "not not 3",
-      "3 -- three\n+ 1",
-      "3 --[[ three ]] + 1",
-  };
   static const expr_scope anything;
   lua_State *L = open_lua();
   auto_arena a = {0};
-  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+  for (size_t i = 0; i < sizeof numerals_and_binding / sizeof *numerals_and_binding; i++) {
+    const char *text = numerals_and_binding[i];
     const expr_node *x;
     tally n = {0};
     lua_settop(L, 0);
-    lua_pushfstring(L, "return (%s)", list[i]);
+    lua_pushfstring(L, "return (%s)", text);
     const bool lua_ok = !luaL_loadstring(L, lua_tostring(L, 1));
-    const bool ok = !expr_parse(&anything, &a, list[i], NULL, &x, NULL);
+    const bool ok = !expr_parse(&anything, &a, text, NULL, &x, NULL);
     if (ok && !lua_ok) {
-      fail_msg("Lua refuses %s", list[i]);
+      fail_msg("Lua refuses %s", text);
     }
     if (ok) {
-      compare(L, x, list[i], &(world){0}, &n);
-    } else if (lua_ok && !strstr(list[i], "\\10")) { /* the only escape that is not supported */
-      fail_msg("%s is refused", list[i]);
+      compare(L, x, text, &(world){0}, &n);
+    } else if (lua_ok && !strstr(text, "\\10")) { /* the only escape that is not supported */
+      fail_msg("%s is refused", text);
     }
   }
   lua_close(L);
