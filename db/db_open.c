@@ -354,7 +354,9 @@ int db_open_format(const char *path, db_mode mode, const db_format *format, db *
   int rc = open_once(path, mode, format, out, &damaged, &why);
   if (damaged && format->is_disposable && mode == DB_WRITE) {
     TRY(db_remove(path, e));
-    return open_once(path, mode, format, out, &damaged, e);
+    TRY(open_once(path, mode, format, out, &damaged, e));
+    (*out)->was_damaged = true;
+    return 0;
   }
   return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }

@@ -49,6 +49,7 @@ struct db {
   int64_t run;      /* of the facts stored through this handle: schema.sql, step 5 */
   const char *note; /* static, or NULL */
   bool is_damaged;  /* SQLite found the file damaged */
+  bool was_damaged; /* so when it was opened, and it was begun anew */
   char path[];
 };
 

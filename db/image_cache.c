@@ -24,8 +24,9 @@ static const db_format format = {
     .application_id = 0x4175496d, /* "AuIm" */ .steps = steps, .n_steps = 1, .is_disposable = true};
 
 struct image_cache {
-  db *d;
+  db *d; /* NULL: a damaged file could not be begun anew */
   uint64_t max_nbytes;
+  char path[];
 };
 
 enum {
@@ -61,19 +62,26 @@ static int refuse(int rc, const err *why, err *e) {
                  (int)strcspn(why->message, ";"), why->message);
 }
 
+static int reopen(image_cache *c, err *e) {
+  err why = {0};
+  const int rc = c->d ? 0 : open_file(c->path, &c->d, &why);
+  return rc ? refuse(rc, &why, e) : 0;
+}
+
 int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, err *e) {
   *out = NULL;
   TRY(db_check_trust(path, db_trusts_all(), e));
-  image_cache *c = calloc(1, sizeof *c);
+  const size_t n = strlen(path) + 1;
+  image_cache *c = calloc(1, sizeof *c + n);
   if (!c) {
     return err_nomem(e);
   }
+  memcpy(c->path, path, n);
   c->max_nbytes = max_nbytes ? max_nbytes : IMAGE_CACHE_NBYTES;
-  err why = {0};
-  const int rc = open_file(path, &c->d, &why);
+  const int rc = reopen(c, e);
   if (rc) {
     image_cache_close(c);
-    return refuse(rc, &why, e);
+    return rc;
   }
   *out = c;
   return 0;
@@ -94,13 +102,11 @@ static int after(image_cache *c, int rc, const err *why, err *e) {
   if (!c->d->is_damaged) {
     return refuse(rc, why, e);
   }
-  char *path = strdup(db_path(c->d));
   db_close(c->d);
   c->d = NULL;
-  rc = path ? db_remove(path, e) : err_nomem(e);
-  rc = rc ? rc : open_file(path, &c->d, e);
-  free(path);
-  return rc ? rc : ERR_NOTFOUND;
+  TRY(db_remove(c->path, e));
+  TRY(reopen(c, e));
+  return ERR_NOTFOUND;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------- */
@@ -231,6 +237,7 @@ static int read_totals(image_cache *c, image_cache_totals *out, err *e) {
 int image_cache_stat(image_cache *c, image_cache_totals *out, err *e) {
   err why = {0};
   *out = (image_cache_totals){0};
+  TRY(reopen(c, e));
   const int rc = after(c, read_totals(c, out, &why), &why, e);
   return rc == ERR_NOTFOUND ? 0 : rc;
 }
@@ -268,6 +275,7 @@ int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e) {
   err why = {0};
   size_t n = 0;
   *n_damaged = 0;
+  TRY(reopen(c, e));
   const int rc = after(c, check_rows(c, n_damaged, &n, &why), &why, e);
   if (rc != ERR_NOTFOUND) {
     return rc;
@@ -276,8 +284,28 @@ int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e) {
   return 0;
 }
 
+static int write_and_delete(image_cache *c, err *e) {
+  static const char key[] = "check";
+  static const char bytes[65536]; /* as large as images are */
+  const cached_image row = {.log = "", .cubin = bytes, .n_cubin = sizeof bytes};
+  TRY(forget(c, key, e)); /* a former one, of a process that was killed */
+  TRY(put_row(c, key, &row, e));
+  return forget(c, key, e);
+}
+
+int image_cache_check(image_cache *c, image_cache_health *out, err *e) {
+  err why = {0};
+  *out = (image_cache_health){0};
+  TRY(image_cache_verify(c, &out->n_damaged, e));
+  sqlite3_busy_timeout(c->d->sql, DB_BUSY_MS); /* to report "in use" is no help */
+  out->begun_anew = c->d->was_damaged;
+  const int rc = after(c, write_and_delete(c, &why), &why, e);
+  return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
 int image_cache_clear(image_cache *c, err *e) {
   err why = {0};
+  TRY(reopen(c, e));
   const int rc = after(c, db_execute(c->d, "DELETE FROM image; VACUUM", &why), &why, e);
   return rc == ERR_NOTFOUND ? 0 : rc;
 }

@@ -10,6 +10,7 @@
 #ifndef IMAGE_CACHE_H
 #define IMAGE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,13 @@ int image_cache_stat(image_cache *c, image_cache_totals *out, err *e);
 /* image_cache_verify -- reads every row and drops the damaged ones, or all where the file itself is
  * damaged; out their number */
 int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e);
+typedef struct image_cache_health {
+  bool begun_anew;   /* the file itself was damaged when it was opened */
+  int64_t n_damaged; /* as image_cache_verify */
+} image_cache_health;
+/* image_cache_check -- image_cache_verify, and a row is written and deleted.
+ *   err  ERR_DB, ERR_IO  nothing can be written: a full disk, say */
+int image_cache_check(image_cache *c, image_cache_health *out, err *e);
 /* image_cache_clear -- drops every row and gives the space back */
 int image_cache_clear(image_cache *c, err *e);
 

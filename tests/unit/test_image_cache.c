@@ -123,8 +123,15 @@ SCRATCH_TEST(damaged_image_is_dropped) {
   image_cache_close(c);
 }
 
-SCRATCH_TEST(file_damaged_inside_is_begun_anew_by_verify) {
+static void damage_all_but_the_schema(scratch *s) {
   str whole = {0};
+  OK(s, file_read(s->path, 1 << 24, &whole, &s->e));
+  memset(whole.p + 4096, 0xa5, whole.n - 4096);
+  OK(s, file_write(s->path, whole.p, whole.n, &s->e));
+  str_clear(&whole);
+}
+
+SCRATCH_TEST(file_damaged_inside_is_begun_anew_by_verify) {
   int64_t n_damaged;
   image_cache_totals totals;
   image_cache *c = open_cache(s, 0);
@@ -132,9 +139,7 @@ SCRATCH_TEST(file_damaged_inside_is_begun_anew_by_verify) {
     put(s, c, i, 1000);
   }
   image_cache_close(c);
-  OK(s, file_read(s->path, 1 << 24, &whole, &s->e));
-  memset(whole.p + 4096, 0xa5, whole.n - 4096); /* all but the page with the schema */
-  OK(s, file_write(s->path, whole.p, whole.n, &s->e));
+  damage_all_but_the_schema(s);
   c = open_cache(s, 0);
   OK(s, image_cache_verify(c, &n_damaged, &s->e));
   assert_true(n_damaged > 0);
@@ -144,7 +149,6 @@ SCRATCH_TEST(file_damaged_inside_is_begun_anew_by_verify) {
   assert_true(has(s, c, 1));
   OK(s, image_cache_clear(c, &s->e));
   image_cache_close(c);
-  str_clear(&whole);
 }
 
 /* Whatever bytes of the file change, a get finds the image as it was, or none. */
@@ -185,6 +189,59 @@ SCRATCH_TEST(file_of_garbage_is_begun_anew) {
   image_cache *c = open_cache(s, 0);
   put(s, c, 1, 1000);
   assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+/* A folder in the place of a journal, which unlink refuses. */
+SCRATCH_TEST(damaged_file_that_cannot_be_deleted_is_an_error) {
+  char journal[128];
+  int64_t n_damaged;
+  image_cache_totals totals;
+  image_cache_health is;
+  image_cache *c = open_cache(s, 0);
+  for (unsigned i = 0; i < 40; i++) {
+    put(s, c, i, 1000);
+  }
+  image_cache_close(c);
+  damage_all_but_the_schema(s);
+  c = open_cache(s, 0);
+  snprintf(journal, sizeof journal, "%s-journal", s->path);
+  assert_int_equal(mkdir(journal, 0700), 0);
+  FAILS(s, ERR_IO, "cannot be deleted", image_cache_verify(c, &n_damaged, &s->e));
+  assert_false(has(s, c, 1));
+  put(s, c, 1, 1000); /* without effect */
+  assert_int_not_equal(image_cache_stat(c, &totals, &s->e), 0);
+  assert_int_not_equal(image_cache_clear(c, &s->e), 0);
+  assert_int_not_equal(image_cache_check(c, &is, &s->e), 0);
+  assert_int_equal(rmdir(journal), 0);
+  OK(s, image_cache_stat(c, &totals, &s->e));
+  assert_int_equal(totals.n, 0);
+  put(s, c, 1, 1000);
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(check_tells_what_it_found) {
+  char garbage[8192];
+  image_cache_health is;
+  image_cache_totals totals;
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  put(s, c, 2, 1000);
+  OK(s, image_cache_check(c, &is, &s->e));
+  assert_false(is.begun_anew);
+  assert_int_equal(is.n_damaged, 0);
+  execute(s, "UPDATE image SET cubin = zeroblob(1000) WHERE rowid = 1");
+  OK(s, image_cache_check(c, &is, &s->e));
+  assert_int_equal(is.n_damaged, 1);
+  OK(s, image_cache_stat(c, &totals, &s->e));
+  assert_int_equal(totals.n, 1); /* nothing is left of the row that was written */
+  image_cache_close(c);
+  memset(garbage, 'x', sizeof garbage);
+  OK(s, file_write(s->path, garbage, sizeof garbage, &s->e));
+  c = open_cache(s, 0);
+  OK(s, image_cache_check(c, &is, &s->e));
+  assert_true(is.begun_anew);
   image_cache_close(c);
 }
 
@@ -242,7 +299,9 @@ SCRATCH_TEST(full_disk_loses_only_what_does_not_fit) {
     for (unsigned i = 10; i < 60; i++) {
       failed += put_if_possible(c, i, 4096, NULL) != 0;
     }
-    _exit(failed == 0);
+    image_cache_health is;
+    failed += image_cache_check(c, &is, NULL) ? 100 : 0;
+    _exit(failed <= 100);
   }
   int status;
   waitpid(child, &status, 0);
@@ -310,24 +369,37 @@ SCRATCH_TEST(without_a_usable_cache_everything_is_compiled) {
   assert_true(compile(s, KERNEL) > 0);
 }
 
+enum { TOGETHER = 10, KERNELS = 4 };
+
+/* Every process begins with another kernel. Returns how many it compiled. */
+static int compile_all(scratch *s, int first) {
+  int n_compiled = 0;
+  for (int k = 0; k < KERNELS; k++) {
+    char text[100];
+    snprintf(text, sizeof text, "extern \"C\" __global__ void k(int *p) { *p = %d; }\n",
+             (first + k) % KERNELS);
+    n_compiled += compile(s, text) > 0;
+  }
+  return n_compiled;
+}
+
 SCRATCH_TEST(processes_started_together_compile_an_image_once) {
-  enum { PROCESSES = 10 };
-  pid_t children[PROCESSES];
+  pid_t children[TOGETHER];
   int n_compiled = 0;
   setenv("TUNED_CACHE", s->folder, 1);
-  for (int i = 0; i < PROCESSES; i++) {
+  for (int i = 0; i < TOGETHER; i++) {
     children[i] = fork();
     if (!children[i]) {
-      _exit(compile(s, KERNEL) > 0);
+      _exit(compile_all(s, i));
     }
   }
-  for (int i = 0; i < PROCESSES; i++) {
+  for (int i = 0; i < TOGETHER; i++) {
     int status;
     waitpid(children[i], &status, 0);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= KERNELS);
     n_compiled += WEXITSTATUS(status);
   }
-  assert_int_equal(n_compiled, 1);
+  assert_int_equal(n_compiled, KERNELS);
 }
 
 /* A process that is killed while it makes an image holds up nobody. */

@@ -82,15 +82,29 @@ static void check_database(doctor *d) {
       "name another one with --db or TUNED_DB");
 }
 
+static void describe_cache(const char *path, const image_cache_health *is, str *out) {
+  str_add(out, path);
+  if (is->begun_anew) {
+    str_add(out, ": the file was damaged and has been begun anew");
+  } else if (is->n_damaged) {
+    str_addf(out, ": %lld damaged images dropped; they are compiled again when they are needed",
+             (long long)is->n_damaged);
+  }
+}
+
 /* Not required: without a cache, every process compiles what it needs. */
 static void check_cache(doctor *d) {
   auto_arena a = {0};
+  auto_str finding = {0};
   const char *path = "";
   image_cache *cache = NULL;
+  image_cache_health is = {0};
   err e = {0};
   int rc = image_cache_path(&a, &path, &e);
   rc = rc ? rc : image_cache_open(path, 0, &cache, &e);
-  say(d, !rc, "cache", rc ? e.message : path,
+  rc = rc ? rc : image_cache_check(cache, &is, &e);
+  describe_cache(path, &is, &finding);
+  say(d, !rc, "cache", rc ? e.message : str_text(&finding),
       "not required: without it every process compiles the kernels it needs");
   image_cache_close(cache);
 }
