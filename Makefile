@@ -12,8 +12,9 @@ Q := $(if $(V),,@)
 VERSION := 0.1.0
 LUA_INCLUDE := /usr/include/lua5.4
 LIBDIR := $(shell $(CC) -print-multiarch 2>/dev/null)
-# Lua and SQLite are linked statically (xxHash is only a header), so that one file runs on any machine.
-STATIC_LIBS = $(wildcard /usr/lib/$(LIBDIR)/liblua5.4.a) $(wildcard /usr/lib/$(LIBDIR)/libsqlite3.a)
+# Lua, SQLite and zlib are linked statically (xxHash is only a header), so that one file runs on any machine.
+STATIC_LIBS = $(wildcard /usr/lib/$(LIBDIR)/liblua5.4.a) $(wildcard /usr/lib/$(LIBDIR)/libsqlite3.a) \
+  $(wildcard /usr/lib/$(LIBDIR)/libz.a)
 
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-missing-field-initializers
 # File names are unique in the tree, so a source includes a header of any room by its bare name;
@@ -24,8 +25,8 @@ CFLAGS ?= -O2 -g
 TEST_CFLAGS ?= -O0
 ALL_CFLAGS = -std=c11 -fopenmp-simd $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP \
   -DTUNED_VERSION='"$(VERSION)"'
-# Only autotune itself reads recorded spaces (zlib, Jansson); libtuned has no need of them.
-TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libz.a) $(wildcard /usr/lib/$(LIBDIR)/libjansson.a)
+# Only autotune itself reads recorded spaces; libtuned has no need of Jansson.
+TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libjansson.a)
 LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
 
 find_files = $(shell find $(1) -name '$(2)' | LC_ALL=C sort)
@@ -209,14 +210,14 @@ $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 	$(Q)$(CC) $(ALL_CFLAGS) -shared $< $(B)/libtuned.a -ldl -lpthread -o $@
 
 # ---- installing -----------------------------------------------------------------------------------
-# Both libraries show nothing but tuned_*. The static one carries Lua and SQLite inside and is a single
+# Both libraries show nothing but tuned_*. The static one carries Lua, SQLite and zlib inside and is a single
 # object whose other names are made local, so that they can't meet those of the program it goes into.
-# The shared one needs liblua5.4.so, because Debian's static Lua is not position-independent.
+# The shared one needs liblua5.4.so and libz.so, because Debian's static ones are not position-independent.
 
 $(B)/libtuned.so.0: $(OBJ) runtime/serve/libtuned.map
 	$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned.so.0 -Wl,-z,defs \
 	  -Wl,--version-script=runtime/serve/libtuned.map $(OBJ) \
-	  $(filter-out %lua5.4.a,$(STATIC_LIBS)) -llua5.4 -lm -ldl -lpthread -o $@
+	  $(filter-out %lua5.4.a %libz.a,$(STATIC_LIBS)) -llua5.4 -lz -lm -ldl -lpthread -o $@
 $(B)/install/libtuned.a: $(OBJ)
 	@mkdir -p $(@D)
 	$(CC) -r -nostdlib $(OBJ) $(STATIC_LIBS) -o $(@D)/libtuned.o

@@ -286,7 +286,7 @@ static int open_read(db *d, err *e) {
                                      "another with --db",
                                      d->path, strerror(errno));
   }
-  TRY(connect(d, SQLITE_OPEN_READONLY, "", e));
+  TRY(connect(d, SQLITE_OPEN_READONLY, d->format->is_immutable ? "?immutable=1" : "", e));
   int rc = touch(d);
   if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
     TRY(connect_unchanging(d, e));

@@ -35,6 +35,7 @@ typedef struct db_format { /* of file; distinguished by the application id in it
   const char *const *steps; /* SQL of each version of its schema */
   int n_steps;
   bool is_disposable; /* a damaged file is deleted and begun anew */
+  bool is_immutable;  /* readers need no locks: a file in place never changes */
 } db_format;
 
 struct db {

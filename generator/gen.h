@@ -183,6 +183,10 @@ typedef struct gen_config {
 } gen_config;
 
 void gen_config_default(const gen_template *t, gen_config *c);
+/* gen_config_base -- the i-th configuration whose kernels are compiled when the library is built: one
+ * text for all sizes. The first that is valid for a problem serves it where nothing better is at
+ * hand; the last is the default. False: there are at most i. */
+bool gen_config_base(const gen_template *t, size_t i, gen_config *c);
 /* gen_config_parse -- "BM=128,BN=64"; separated by commas or white space; parameters not named take
  * the template's default. Names that parameters and values had before are taken, too.
  *   err  ERR_USAGE  unknown parameter (suggests the nearest) or a value outside the space (lists

@@ -269,6 +269,12 @@ void gen_config_default(const gen_template *t, gen_config *c) {
   *c = gen_tmpl(t)->preset;
 }
 
+bool gen_config_base(const gen_template *t, size_t i, gen_config *c) {
+  const tmpl *x = gen_tmpl(t);
+  *c = i < x->n_base ? x->base[i] : x->preset;
+  return i <= x->n_base;
+}
+
 bool gen_config_equal(const gen_template *t, const gen_config *a, const gen_config *b) {
   return !memcmp(a->index, b->index, t->n_params * sizeof *a->index);
 }

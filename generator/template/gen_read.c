@@ -164,10 +164,10 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version",   "brief",      "cite",   "problem",   "args",    "call",
-      "call_require", "space",     "algorithms", "order",  "derive",    "require", "default",
-      "untuned",      "workspace", "stages",     "source", "reference", "cases",   "tolerance",
-      "flops",        "bytes",     "sizes",      NULL};
+      "name",         "version", "brief",      "cite",   "problem", "args",      "call",
+      "call_require", "space",   "algorithms", "order",  "derive",  "require",   "default",
+      "base",         "untuned", "workspace",  "stages", "source",  "reference", "cases",
+      "tolerance",    "flops",   "bytes",      "sizes",  NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");

@@ -8,7 +8,7 @@
 #include "gen_lex.h"
 #include "gen_read.h"
 
-enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64 };
+enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64, MAX_BASE = 8 };
 
 /* The template as a whole, where it has algorithms or none. */
 static const gen_algorithm whole = {NULL, NULL};
@@ -151,7 +151,7 @@ static void read_space(gen_reader *r, places *at) {
   }
 }
 
-/* ---- default, untuned ------------------------------------------------------------------------ */
+/* ---- default, base, untuned ------------------------------------------------------------------------ */
 
 static size_t find_choice(gen_reader *r, const gen_param *p) {
   const char *text = gen_is_text(r) ? gen_text(r, "a value") : NULL;
@@ -204,19 +204,41 @@ static void read_defaults(gen_reader *r, const places *at, const gen_algorithm *
   gen_part_leave(r, of);
 }
 
-static void read_suggested(gen_reader *r, gen_suggested *s) {
+/* The default, changed where the table here has a parameter. */
+static void read_changed(gen_reader *r, gen_config *c) {
   const gen_template *t = &r->t->pub;
-  s->config = r->t->preset;
+  *c = r->t->preset;
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (gen_enter(r, t->params[i].name)) {
+      c->index[i] = (uint16_t)find_choice(r, &t->params[i]);
+      gen_leave(r);
+    }
+  }
+}
+
+static void read_base(gen_reader *r) {
+  if (!gen_enter(r, "base")) {
+    return;
+  }
+  const size_t n = gen_bounded_list(r, "base", MAX_BASE);
+  gen_config *base = GEN_MAKE(r, gen_config, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a configuration");
+    check_params(r, NULL, NULL, NULL);
+    read_changed(r, &base[i]);
+    gen_leave(r);
+  }
+  r->t->base = base;
+  r->t->n_base = n;
+  gen_leave(r);
+}
+
+static void read_suggested(gen_reader *r, gen_suggested *s) {
   check_params(r, NULL, NULL, "when");
   gen_need(r, "when");
   s->when = gen_condition(r, GEN_READS_DEVICE);
   gen_leave(r);
-  for (size_t i = 0; i < t->n_params; i++) {
-    if (gen_enter(r, t->params[i].name)) {
-      s->config.index[i] = (uint16_t)find_choice(r, &t->params[i]);
-      gen_leave(r);
-    }
-  }
+  read_changed(r, &s->config);
 }
 
 static void read_untuned(gen_reader *r) {
@@ -523,6 +545,7 @@ void gen_read_space(gen_reader *r) {
     read_defaults(r, at, &r->t->algorithms[i]);
   }
   read_derive(r);
+  read_base(r);
   read_untuned(r);
   read_require(r, at);
 }

@@ -134,6 +134,8 @@ typedef struct tmpl {
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
   gen_program program, reference;
   gen_config preset;
+  const gen_config *base; /* before the preset */
+  size_t n_base;
   const gen_suggested *untuned;
   size_t n_untuned;
 

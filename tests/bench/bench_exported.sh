@@ -14,7 +14,7 @@ export TUNED_DB="$folder/none.db"
 "$B/autotune" export sgemm --portfolio --arch sm_90a --header "$folder/sgemm_portfolio.h" \
   --embed "$folder/sgemm_portfolio.c" ${EXPORT:-} >&2
 program=${BUILD_ONLY:-$folder/bench_exported}
-libraries=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
+libraries=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a /usr/lib/*/libz.a)
 # shellcheck disable=SC2086
 "$CC" -std=c11 -O2 -Wall -Wextra $includes -I"$folder" tests/bench/bench_exported.c "$folder/sgemm_portfolio.c" \
   $(objects sample_sizes images compile_worker worker wire) "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" \

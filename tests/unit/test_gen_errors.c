@@ -159,6 +159,11 @@ TEST(spaces_are_checked) {
       {"default = {", "untuned = { { when = 'n > 5', C = 1 } }, default = {",
        "a key 'C' means nothing here", 22},
       {"default = {", "untuned = { { when = 'B > 5' } }, default = {", "'B' is a parameter", 22},
+      {"default = {", "base = { { B = 33 } }, default = {",
+       "what is given for B is not one of its values", 22},
+      {"default = {", "base = { { when = 'n > 5' } }, default = {",
+       "a key 'when' means nothing here", 22},
+      {"default = {", "base = { B = 32 }, default = {", "a key 'B' means nothing here", 22},
   };
   CHECK_ALL(list);
 }

@@ -124,6 +124,21 @@ TEST(what_is_untuned_takes_a_suggestion) {
   assert_untuned("n=10000", "B=128,MODE=plain"); /* the tile of the first suggestion is too wide */
 }
 
+TEST(base_configurations_end_with_the_default) {
+  static const char *const expected[] = {"B=128,MODE=wide", "B=32,MODE=wide", "B=32,MODE=plain"};
+  street s = street_mini(
+      "default = {", "base = { { B = 128, MODE = 'wide' }, { MODE = 'wide' } }, default = {", "");
+  size_t i = 0;
+  for (; gen_config_base(s.t, i, &s.c); i++) {
+    auto_str text = {0};
+    assert_in_range(i, 0, 2);
+    gen_config_text(s.t, &s.c, &text);
+    assert_string_equal(str_text(&text), expected[i]);
+  }
+  assert_int_equal(i, 3);
+  street_close(&s);
+}
+
 TEST(a_parameter_of_no_use_keeps_its_default) {
   street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
                          "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
