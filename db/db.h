@@ -49,11 +49,12 @@ int db_default_path(arena *a, const char **path, err *e);
 typedef struct db_former { /* a digest that a template had before, and the present one */
   const char *family, *digest, *present;
 } db_former;
+/* A configuration or a problem in its present words, appended; not 0: it stays as it is. */
+typedef int db_rename(void *self, const char *family, const char *text, struct str *out);
 typedef struct db_formers {
   const db_former *list;
   size_t n;
-  /* a configuration in its present words, appended; not 0: it stays as it is */
-  int (*rename)(void *self, const char *family, const char *config, struct str *out);
+  db_rename *rename_config, *rename_problem;
   void *self;
 } db_formers;
 /* db_follow -- after db_open: what the file has under former digests is that of the present ones.

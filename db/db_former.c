@@ -10,14 +10,72 @@
 #include "db_sql.h"
 #include "str.h"
 
+/* ---- rows and their present texts -------------------------------------------------------------- */
+
+typedef struct row { /* a trial or a problem */
+  int64_t id;
+  const char *text; /* of a trial: its configuration */
+  int64_t device;   /* of a problem */
+} row;
+
+static int list_rows(db *d, const char *sql, int64_t of, arena *a, row **rows, size_t *n, err *e) {
+  *rows = NULL;
+  *n = 0;
+  db_query q = db_ask(d, sql, e);
+  db_in(&q, DB_INT(of));
+  while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
+    row *x = &(*rows)[(*n)++];
+    x->id = db_out_int(&q);
+    x->text = db_out_text(&q, a);
+    x->device = db_out_int(&q);
+  }
+  return db_done(&q);
+}
+
+static int list_problems(db *d, int64_t template_id, arena *a, row **rows, size_t *n, err *e) {
+  return list_rows(d, "SELECT id, text, device FROM main.problem WHERE template = ?1", template_id,
+                   a, rows, n, e);
+}
+
+/* The text in present words, in the arena; where that can't be told, as it is. */
+static int present_text(const db_formers *f, db_rename *rename, const char *family,
+                        const char **text, arena *a, err *e) {
+  auto_str now = {0};
+  if (!rename || (rename(f->self, family, *text, &now) && !now.failed)) {
+    return 0;
+  }
+  const char *copy = now.failed ? NULL : arena_text(a, str_text(&now));
+  *text = copy ? copy : *text;
+  return copy ? 0 : err_nomem(e);
+}
+
+/* The first column of a query's first row; 0 without one. */
+static int find(db_query *q, int64_t *id) {
+  *id = 0;
+  const int rc = db_first_int(q, id);
+  return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+static int find_template(db *d, const char *digest, int64_t *id, err *e) {
+  db_query q = db_ask(d, "SELECT id FROM main.template WHERE hash = ?1", e);
+  db_in(&q, DB_TEXT(digest));
+  return find(&q, id);
+}
+
 /* ---- for reading ----------------------------------------------------------------------------- */
 
 /* Temporary tables and views come before those of the file of the same name. A digest that the file
- * has rows of, too, stays apart: those rows are newer. */
+ * has rows of, too, stays apart: those rows are newer. A problem that another process moves has its
+ * present text from then on. */
 static const char SHOWN[] =
     "CREATE TEMP VIEW template AS SELECT id, coalesce((SELECT present FROM temp.former AS f"
     "  WHERE f.digest = hash AND NOT EXISTS (SELECT 1 FROM main.template WHERE hash = f.present)"
     "  LIMIT 1), hash) AS hash, family, version, path, at FROM main.template";
+static const char RENAMED[] =
+    "CREATE TEMP VIEW problem AS SELECT id, template, device, text, at FROM main.problem AS p"
+    "  WHERE NOT EXISTS (SELECT 1 FROM temp.renamed AS r WHERE r.id = p.id AND r.former = p.text)"
+    " UNION ALL SELECT p.id, template, device, r.present, at FROM temp.renamed AS r"
+    "  JOIN main.problem AS p ON p.id = r.id AND p.text = r.former";
 
 /* The file's views read the file's tables; copies of them read the temporary ones. */
 static int copy_view(db *d, const char *name, err *e) {
@@ -42,12 +100,43 @@ static int note_former(db *d, const db_former *f, err *e) {
   return db_run(&q);
 }
 
+static int note_problem(db *d, const row *problem, const char *present, err *e) {
+  db_query q = db_ask(d, "INSERT INTO temp.renamed (id, former, present) VALUES (?1, ?2, ?3)", e);
+  db_in(&q, DB_INT(problem->id), DB_TEXT(problem->text), DB_TEXT(present));
+  return db_run(&q);
+}
+
+static int note_problems(db *d, const db_formers *f, const db_former *of, bool *any, err *e) {
+  auto_arena a = {0};
+  row *rows;
+  size_t n;
+  int64_t id;
+  TRY(find_template(d, of->digest, &id, e));
+  TRY(list_problems(d, id, &a, &rows, &n, e));
+  for (size_t i = 0; i < n; i++) {
+    const char *now = rows[i].text;
+    TRY(present_text(f, f->rename_problem, of->family, &now, &a, e));
+    if (strcmp(now, rows[i].text) != 0) {
+      TRY(note_problem(d, &rows[i], now, e));
+      *any = true;
+    }
+  }
+  return 0;
+}
+
 static int show(db *d, const db_formers *f, err *e) {
-  TRY(db_execute(d, "CREATE TEMP TABLE former (digest TEXT, present TEXT)", e));
+  bool any = false;
+  TRY(db_execute(d,
+                 "CREATE TEMP TABLE former (digest TEXT, present TEXT);"
+                 "CREATE TEMP TABLE renamed (id INTEGER PRIMARY KEY, former TEXT, present TEXT);"
+                 "CREATE INDEX temp.renamed_text ON renamed (present)",
+                 e));
   for (size_t i = 0; i < f->n; i++) {
     TRY(note_former(d, &f->list[i], e));
+    TRY(note_problems(d, f, &f->list[i], &any, e));
   }
   TRY(db_execute(d, SHOWN, e));
+  TRY(any ? db_execute(d, RENAMED, e) : 0);
   TRY(copy_view(d, "result", e));
   TRY(copy_view(d, "winner", e));
   return copy_view(d, "best", e);
@@ -62,19 +151,6 @@ static int with_ids(db *d, const char *sql, int64_t from, int64_t to, err *e) {
     db_in(&q, DB_INT(to));
   }
   return db_run(&q);
-}
-
-/* The first column of a query's first row; 0 without one. */
-static int find(db_query *q, int64_t *id) {
-  *id = 0;
-  const int rc = db_first_int(q, id);
-  return rc == ERR_NOTFOUND ? 0 : rc;
-}
-
-static int find_template(db *d, const char *digest, int64_t *id, err *e) {
-  db_query q = db_ask(d, "SELECT id FROM main.template WHERE hash = ?1", e);
-  db_in(&q, DB_TEXT(digest));
-  return find(&q, id);
 }
 
 static int find_trial(db *d, int64_t problem, const char *config, int64_t *id, err *e) {
@@ -146,26 +222,6 @@ static int run_all(db *d, const char *const *list, size_t n, int64_t from, int64
 
 /* ---- trials ---------------------------------------------------------------------------------- */
 
-typedef struct row { /* a trial or a problem */
-  int64_t id;
-  const char *text; /* of a trial: its configuration */
-  int64_t device;   /* of a problem */
-} row;
-
-static int list_rows(db *d, const char *sql, int64_t of, arena *a, row **rows, size_t *n, err *e) {
-  *rows = NULL;
-  *n = 0;
-  db_query q = db_ask(d, sql, e);
-  db_in(&q, DB_INT(of));
-  while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
-    row *x = &(*rows)[(*n)++];
-    x->id = db_out_int(&q);
-    x->text = db_out_text(&q, a);
-    x->device = db_out_int(&q);
-  }
-  return db_done(&q);
-}
-
 static int rename_trial(db *d, int64_t problem, int64_t trial, const char *config, err *e) {
   int64_t same;
   TRY(find_trial(d, problem, config, &same, e));
@@ -182,20 +238,16 @@ static int list_trials(db *d, int64_t problem, arena *a, row **rows, size_t *n, 
 }
 
 static int rename_trials(db *d, const db_formers *f, const char *family, int64_t problem, err *e) {
-  arena a = {0};
-  str config = {0};
+  auto_arena a = {0};
   row *rows;
   size_t n;
-  int rc = list_trials(d, problem, &a, &rows, &n, e);
-  for (size_t i = 0; !rc && i < n; i++) {
-    str_reset(&config);
-    if (!f->rename(f->self, family, rows[i].text, &config) && !config.failed) {
-      rc = rename_trial(d, problem, rows[i].id, str_text(&config), e);
-    }
+  TRY(list_trials(d, problem, &a, &rows, &n, e));
+  for (size_t i = 0; i < n; i++) {
+    const char *config = rows[i].text;
+    TRY(present_text(f, f->rename_config, family, &config, &a, e));
+    TRY(strcmp(config, rows[i].text) ? rename_trial(d, problem, rows[i].id, config, e) : 0);
   }
-  str_clear(&config);
-  arena_clear(&a);
-  return rc;
+  return 0;
 }
 
 static int move_trials(db *d, int64_t from, int64_t to, err *e) {
@@ -224,14 +276,25 @@ static int forget_images(db *d, int64_t problem, err *e) {
   return db_run(&q);
 }
 
-static int move_problem(db *d, const row *problem, int64_t to, err *e) {
-  int64_t same;
+static int find_problem(db *d, int64_t template_id, int64_t device, const char *text, int64_t *id,
+                        err *e) {
   db_query q =
       db_ask(d, "SELECT id FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3", e);
-  db_in(&q, DB_INT(to), DB_INT(problem->device), DB_TEXT(problem->text));
-  TRY(find(&q, &same));
+  db_in(&q, DB_INT(template_id), DB_INT(device), DB_TEXT(text));
+  return find(&q, id);
+}
+
+/* To another template, or under another text, or both. */
+static int move_problem(db *d, const row *problem, int64_t to, const char *text, err *e) {
+  int64_t same;
+  TRY(find_problem(d, to, problem->device, text, &same, e));
+  if (same == problem->id) {
+    return 0;
+  }
   if (!same) {
-    return with_ids(d, "UPDATE problem SET template = ?2 WHERE id = ?1", problem->id, to, e);
+    db_query q = db_ask(d, "UPDATE problem SET template = ?2, text = ?3 WHERE id = ?1", e);
+    db_in(&q, DB_INT(problem->id), DB_INT(to), DB_TEXT(text));
+    return db_run(&q);
   }
   TRY(move_trials(d, problem->id, same, e));
   return RUN_ALL(d, join_problems, problem->id, same, e);
@@ -239,18 +302,18 @@ static int move_problem(db *d, const row *problem, int64_t to, err *e) {
 
 static int move_problems(db *d, const db_formers *f, const char *family, int64_t from, int64_t to,
                          err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   row *rows;
   size_t n;
-  int rc = list_rows(d, "SELECT id, text, device FROM problem WHERE template = ?1", from, &a, &rows,
-                     &n, e);
-  for (size_t i = 0; !rc && i < n; i++) {
-    rc = rename_trials(d, f, family, rows[i].id, e);
-    rc = rc ? rc : forget_images(d, rows[i].id, e);
-    rc = rc || from == to ? rc : move_problem(d, &rows[i], to, e);
+  TRY(list_problems(d, from, &a, &rows, &n, e));
+  for (size_t i = 0; i < n; i++) {
+    const char *text = rows[i].text;
+    TRY(rename_trials(d, f, family, rows[i].id, e));
+    TRY(forget_images(d, rows[i].id, e));
+    TRY(present_text(f, f->rename_problem, family, &text, &a, e));
+    TRY(move_problem(d, &rows[i], to, text, e));
   }
-  arena_clear(&a);
-  return rc;
+  return 0;
 }
 
 static int take_digest(db *d, int64_t template_id, const char *present, err *e) {

@@ -24,7 +24,7 @@
 #include "hash.h"
 #include "str.h"
 
-enum { GEN_MAX_FIELDS = 32, GEN_MAX_PARAMS = 48, GEN_MAX_DERIVED = 64 };
+enum { GEN_MAX_FIELDS = 32, GEN_MAX_PARAMS = 48, GEN_MAX_DERIVED = 64, GEN_MAX_NAME = 64 };
 
 /* ---- where templates come from --------------------------------------------------------------- */
 
@@ -142,6 +142,15 @@ typedef struct gen_former {
 } gen_former;
 /* gen_former_list -- all such digests of built-in templates; out in the arena */
 int gen_former_list(arena *a, gen_former **list, size_t *n, err *e);
+/* gen_problem_update -- append the problem of a former text with present names, and with the fields
+ * that it lacks; canonical if it was */
+void gen_problem_update(const char *family, const char *problem, str *out);
+typedef struct gen_setting { /* NAME=VALUE of a configuration or a problem */
+  char name[GEN_MAX_NAME], value[GEN_MAX_NAME];
+} gen_setting;
+/* gen_field_added -- the i-th field that problems of former texts lack, and the value that they have
+ * of it; false: there are no more */
+bool gen_field_added(const char *family, size_t i, gen_setting *s);
 
 /* gen_families -- every family that gen_open would find by name, sorted, each once.
  *   out  names in the arena */
@@ -157,6 +166,10 @@ const gen_arg *gen_arg_find(const gen_template *t, const char *name);
  * parameter's values; false: it is not among them */
 bool gen_field_choice(const gen_field *f, const char *name, size_t *i);
 bool gen_param_choice(const gen_param *p, const char *text, uint16_t *i);
+/* gen_setting_find -- the places of a field and of its name in "ta=t", by their present or former
+ * names; the field's has n bytes. false: there is none */
+bool gen_setting_find(const gen_template *t, const char *name, size_t n, const char *value,
+                      size_t *field, size_t *choice);
 /* gen_field_choices -- append the names or numbers that a field is one of */
 void gen_field_choices(const gen_field *f, const char *between, str *out);
 
@@ -167,7 +180,8 @@ typedef struct gen_problem {
 } gen_problem;
 
 /* gen_problem_parse -- "m=4096 n=4096 ta=t"; fields in any order, separated by white space, the
- * family's name in front is allowed; fields not given take their preset.
+ * family's name in front is allowed; fields not given take their preset. Names that fields and
+ * values had before are taken, too.
  *   err  ERR_USAGE  unknown field (suggests the nearest), not a number, out of range, given twice
  */
 int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e);

@@ -19,13 +19,15 @@ static const char *table(void) {
   return "";
 }
 
-/* The next line that is no comment, and moves on to the one behind it. */
-static bool next_line(const char **at, line *l) {
+/* The next line of a family, of any for NULL, and moves on to the one behind it. */
+static bool next_line(const char **at, const char *family, line *l) {
+  const size_t n_family = family ? strlen(family) : 0;
   while (**at) {
     const char *p = *at, *end = strchrnul(p, '\n');
     int n = 0;
     *at = *end ? end + 1 : end;
     if (*p != '#' && *p != '\n' &&
+        (!family || (!strncmp(p, family, n_family) && p[n_family] == ' ')) &&
         sscanf(p, "%63s %32s %32s%n", l->family, l->former, l->present, &n) == 3) {
       l->renamed = p + n;
       l->n = (size_t)(end - l->renamed);
@@ -42,7 +44,7 @@ bool gen_digest_is(const gen_template *t, const char *digest) {
   if (!strcmp(digest, t->hash)) {
     return true;
   }
-  for (line l; next_line(&at, &l);) {
+  for (line l; next_line(&at, NULL, &l);) {
     if (!strcmp(l.former, digest) && !strcmp(l.present, t->hash)) {
       return true;
     }
@@ -57,13 +59,13 @@ static bool is_changed(const line *l) {
 int gen_former_list(arena *a, gen_former **list, size_t *n, err *e) {
   const char *at = table();
   *n = 0;
-  for (line l; next_line(&at, &l);) {
+  for (line l; next_line(&at, NULL, &l);) {
     *n += is_changed(&l);
   }
   *list = ARENA_ARRAY(a, gen_former, *n + 1);
   at = table();
   gen_former *x = *list;
-  for (line l; x && next_line(&at, &l);) {
+  for (line l; x && next_line(&at, NULL, &l);) {
     if (!is_changed(&l)) {
       continue;
     }
@@ -78,42 +80,143 @@ int gen_former_list(arena *a, gen_former **list, size_t *n, err *e) {
   return *list ? 0 : err_nomem(e);
 }
 
-/* ---- names ---------------------------------------------------------------------------------- */
+/* ---- rules ---------------------------------------------------------------------------------- */
 
-/* "NAME>NEW", "NAME=VALUE>NEW" */
-static bool apply(const char *rule, gen_setting *s) {
-  char from[2 * GEN_MAX_NAME], setting[2 * GEN_MAX_NAME];
-  const size_t n = strcspn(rule, ">");
-  snprintf(from, sizeof from, "%.*s", (int)n, rule);
-  snprintf(setting, sizeof setting, "%s=%s", s->name, s->value);
-  char *to = !strcmp(from, s->name) ? s->name : !strcmp(from, setting) ? s->value : NULL;
-  if (to) {
-    snprintf(to, GEN_MAX_NAME, "%s", rule + n + 1);
-  }
-  return to;
+typedef struct rule { /* "NAME>NEW", "NAME=VALUE>NEW", "+NAME=VALUE" */
+  char text[4 * GEN_MAX_NAME];
+} rule;
+
+/* The next one of a line, and moves on to the one behind it. */
+static bool next_rule(const char **at, const line *l, rule *r) {
+  const char *end = l->renamed + l->n;
+  *at += strspn(*at, " ");
+  const size_t n = *at < end ? strcspn(*at, " \n") : 0;
+  snprintf(r->text, sizeof r->text, "%.*s", (int)n, *at);
+  *at += n;
+  return n;
 }
 
-static bool apply_line(const line *l, gen_setting *s) {
-  char rule[3 * GEN_MAX_NAME];
-  const char *p = l->renamed, *end = p + l->n;
-  while (p < end) {
-    p += strspn(p, " ");
-    const size_t n = strcspn(p, " \n");
-    snprintf(rule, sizeof rule, "%.*s", (int)n, p);
-    if (strchr(rule, '>') && apply(rule, s)) {
-      return true;
+/* Up to n bytes; below 0: all. */
+static void set(char *to, const char *from, int n) {
+  snprintf(to, GEN_MAX_NAME, "%.*s", n, from);
+}
+
+/* "NAME=VALUE" */
+static void read_setting(const char *text, gen_setting *s) {
+  const size_t n = strcspn(text, "=");
+  set(s->name, text, (int)n);
+  set(s->value, text[n] ? text + n + 1 : "", -1);
+}
+
+/* Is it the text up to `>`? */
+static bool is_from(const char *text, const char *name, const char *value) {
+  const size_t n = strlen(name);
+  if (strncmp(text, name, n) != 0) {
+    return false;
+  }
+  text += n;
+  if (!value) {
+    return *text == '>';
+  }
+  const size_t n_value = strlen(value);
+  return *text == '=' && !strncmp(text + 1, value, n_value) && text[1 + n_value] == '>';
+}
+
+static bool apply(const rule *r, gen_setting *s) {
+  const char *to = strchr(r->text, '>');
+  if (!to) {
+    return false;
+  }
+  to++;
+  if (is_from(r->text, s->name, NULL)) {
+    set(s->name, to, -1);
+  } else if (!is_from(r->text, s->name, s->value)) {
+    return false;
+  } else if (strchr(to, '=')) {
+    read_setting(to, s);
+  } else {
+    set(s->value, to, -1);
+  }
+  return true;
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static bool update_setting(const char *lines, const char *family, gen_setting *s) {
+  rule r;
+  for (line l; next_line(&lines, family, &l);) {
+    for (const char *at = l.renamed; next_rule(&at, &l, &r);) {
+      if (apply(&r, s)) {
+        return true;
+      }
     }
-    p += n ? n : 1;
   }
   return false;
 }
 
 bool gen_setting_update(const char *family, gen_setting *s) {
-  const char *at = table();
-  for (line l; next_line(&at, &l);) {
-    if (!strcmp(l.family, family) && apply_line(&l, s)) {
-      return true;
+  return update_setting(table(), family, s);
+}
+
+static bool find_added(const char *lines, const char *family, size_t i, gen_setting *s) {
+  rule r;
+  for (line l; next_line(&lines, family, &l);) {
+    for (const char *at = l.renamed; next_rule(&at, &l, &r);) {
+      if (*r.text == '+' && !i--) {
+        read_setting(r.text + 1, s);
+        return true;
+      }
     }
   }
   return false;
+}
+
+bool gen_field_added(const char *family, size_t i, gen_setting *s) {
+  return find_added(table(), family, i, s);
+}
+
+/* ---- problems ------------------------------------------------------------------------------- */
+
+static bool has_field(const char *problem, const char *name) {
+  char word[GEN_MAX_NAME + 2];
+  snprintf(word, sizeof word, " %s=", name);
+  return strstr(problem, word);
+}
+
+static void update_word(const char *lines, const char *family, const char *word, size_t n,
+                        str *out) {
+  enum { STEPS_MOST = 16 };
+  char text[2 * GEN_MAX_NAME];
+  gen_setting s;
+  if (n >= sizeof text || !memchr(word, '=', n)) { /* the family's name */
+    str_add_n(out, word, n);
+    return;
+  }
+  snprintf(text, sizeof text, "%.*s", (int)n, word);
+  read_setting(text, &s);
+  for (int i = 0; i < STEPS_MOST && update_setting(lines, family, &s); i++) {
+  }
+  if (*s.name) {
+    str_addf(out, " %s=%s", s.name, s.value);
+  }
+}
+
+void gen_problem_update_by(const char *lines, const char *family, const char *problem, str *out) {
+  auto_str text = {0};
+  gen_setting s;
+  for (size_t n; *(problem += strspn(problem, " ")); problem += n) {
+    n = strcspn(problem, " ");
+    update_word(lines, family, problem, n, &text);
+  }
+  for (size_t i = 0; find_added(lines, family, i, &s); i++) {
+    if (!has_field(str_text(&text), s.name)) {
+      str_addf(&text, " %s=%s", s.name, s.value);
+    }
+  }
+  str_add(out, str_text(&text));
+  out->failed |= text.failed;
+}
+
+void gen_problem_update(const char *family, const char *problem, str *out) {
+  gen_problem_update_by(table(), family, problem, out);
 }

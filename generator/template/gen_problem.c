@@ -206,7 +206,48 @@ static int fail_field(const gen_template *t, const char *name, err *e) {
                  *list ? list : " none");
 }
 
-static int parse_field(gen_template *t, const word *w, gen_problem *p, bool *given, err *e) {
+enum { UPDATES_MOST = 16 };
+
+static bool update_word(const gen_template *t, word *w) {
+  gen_setting s;
+  memcpy(s.name, w->name, sizeof s.name);
+  memcpy(s.value, w->value, sizeof s.value);
+  if (!gen_setting_update(t->name, &s)) {
+    return false;
+  }
+  memcpy(w->name, s.name, sizeof s.name);
+  memcpy(w->value, s.value, sizeof s.value);
+  return true;
+}
+
+/* Is there such a field, and may it have this name as its value? */
+static bool is_field(const gen_template *t, const word *w) {
+  size_t i;
+  const gen_field *f = gen_field_find(t, w->name, strlen(w->name));
+  return f && (!f->names || gen_field_choice(f, w->value, &i));
+}
+
+/* From the names of before, where they lead to present ones. */
+static void update_field(const gen_template *t, word *w) {
+  word now = *w;
+  for (int i = 0; i < UPDATES_MOST && !is_field(t, &now) && update_word(t, &now); i++) {
+  }
+  *w = is_field(t, &now) ? now : *w;
+}
+
+bool gen_setting_find(const gen_template *t, const char *name, size_t n, const char *value,
+                      size_t *field, size_t *choice) {
+  word w = {.has_value = true};
+  snprintf(w.name, sizeof w.name, "%.*s", (int)n, name);
+  snprintf(w.value, sizeof w.value, "%s", value);
+  update_field(t, &w);
+  const gen_field *f = gen_field_find(t, w.name, strlen(w.name));
+  *field = f ? (size_t)(f - t->fields) : 0;
+  return f && gen_field_choice(f, w.value, choice);
+}
+
+static int parse_field(gen_template *t, word *w, gen_problem *p, bool *given, err *e) {
+  update_field(t, w);
   const gen_field *f = gen_field_find(t, w->name, strlen(w->name));
   if (!f) {
     return fail_field(t, w->name, e);
@@ -341,16 +382,7 @@ static bool is_setting(const gen_template *t, const word *w) {
 
 /* From the names of before; false: there is no such parameter any more. */
 static bool update(const gen_template *t, word *w) {
-  enum { STEPS_MOST = 16 };
-  gen_setting s;
-  for (int i = 0; i < STEPS_MOST && !is_setting(t, w); i++) {
-    memcpy(s.name, w->name, sizeof s.name);
-    memcpy(s.value, w->value, sizeof s.value);
-    if (!gen_setting_update(t->name, &s)) {
-      break;
-    }
-    memcpy(w->name, s.name, sizeof s.name);
-    memcpy(w->value, s.value, sizeof s.value);
+  for (int i = 0; i < UPDATES_MOST && !is_setting(t, w) && update_word(t, w); i++) {
   }
   return w->name[0];
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,8 +16,9 @@ typedef struct reading {
   portfolio *c;
   gen_config *configs;
   chooser_node *nodes;
-  bool ranged[GEN_MAX_FIELDS];
-  double sms; /* of the model; 0: none was read yet */
+  bool ranged[GEN_MAX_FIELDS], added[GEN_MAX_FIELDS]; /* added: the template's text had it not */
+  char name[GEN_MAX_FIELDS][GEN_MAX_NAME];            /* of the fields in this text */
+  double sms;                                         /* of the model; 0: none was read yet */
   int64_t *values;
   double *flops;
   model_fit *fits;
@@ -134,25 +136,65 @@ static bool read_expected(reading *r) {
   return loss(r, &r->c->expected) && loss(r, &r->c->worst) && done(r);
 }
 
-static bool read_range(reading *r) {
-  size_t i, j;
-  const char *name = next_word(r);
-  if (!name || !find_field(r, name, strlen(name), &i)) {
+/* The place of one of a field's names, by the field's name in this text. */
+static bool find_setting(const reading *r, const char *name, size_t n, const char *value, size_t *i,
+                         size_t *j) {
+  if (!value) {
     return false;
   }
-  r->ranged[i] = true;
-  if (portfolio_is_number(r->t, i)) {
-    const char *least = next_word(r), *most = next_word(r);
-    return least && most && text_integer(least, &r->c->least[i]) &&
-           text_integer(most, &r->c->most[i]) && r->c->least[i] <= r->c->most[i] && done(r);
+  if (find_field(r, name, n, i) && find_choice(&r->t->fields[*i], value, j)) {
+    return true;
   }
+  return gen_setting_find(r->t, name, n, value, i, j) && *j < 64;
+}
+
+static void begin_range(reading *r, size_t i, const char *name) {
+  if (!r->ranged[i] || r->added[i]) {
+    r->c->choices[i] = 0;
+  }
+  r->ranged[i] = true;
+  r->added[i] = false;
+  snprintf(r->name[i], sizeof r->name[i], "%s", name);
+}
+
+static bool read_choices(reading *r, const char *name) {
+  size_t i = 0, j;
   for (char *word; (word = next_word(r));) {
-    if (!find_choice(&r->t->fields[i], word, &j)) {
+    if (!find_setting(r, name, strlen(name), word, &i, &j)) {
       return false;
     }
+    begin_range(r, i, name);
     r->c->choices[i] |= UINT64_C(1) << j;
   }
   return r->c->choices[i] != 0;
+}
+
+static bool read_range(reading *r) {
+  size_t i;
+  const char *name = next_word(r);
+  if (!name || !find_field(r, name, strlen(name), &i) || !portfolio_is_number(r->t, i)) {
+    return name && read_choices(r, name);
+  }
+  begin_range(r, i, name);
+  const char *least = next_word(r), *most = next_word(r);
+  return least && most && text_integer(least, &r->c->least[i]) &&
+         text_integer(most, &r->c->most[i]) && r->c->least[i] <= r->c->most[i] && done(r);
+}
+
+/* Fields that came later have one value. */
+static void add_ranges(reading *r) {
+  gen_setting s;
+  size_t at, j;
+  for (size_t i = 0; gen_field_added(r->t->name, i, &s); i++) {
+    if (find_setting(r, s.name, strlen(s.name), s.value, &at, &j)) {
+      r->c->choices[at] = UINT64_C(1) << j;
+      r->ranged[at] = r->added[at] = true;
+    } else if (find_field(r, s.name, strlen(s.name), &at) &&
+               text_integer(s.value, &r->c->least[at])) {
+      r->c->most[at] = r->c->least[at];
+      r->ranged[at] = true;
+    }
+  }
 }
 
 static bool read_config(reading *r) {
@@ -174,8 +216,7 @@ static bool whole_field(reading *r, const char **at, uint8_t *out) {
 
 static bool read_choice(reading *r, const char *text, const char *equals, chooser_feature *f) {
   size_t i, j;
-  if (!find_field(r, text, (size_t)(equals - text), &i) ||
-      !find_choice(&r->t->fields[i], equals + 1, &j)) {
+  if (!find_setting(r, text, (size_t)(equals - text), equals + 1, &i, &j)) {
     return false;
   }
   *f = (chooser_feature){.kind = CHOOSER_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j};
@@ -280,7 +321,8 @@ static bool read_value(reading *r, size_t field, int64_t *v) {
   if (portfolio_is_number(r->t, field)) {
     return word && text_integer(word, v);
   }
-  const bool found = find_choice(&r->t->fields[field], word, &i);
+  const bool found = find_choice(&r->t->fields[field], word, &i) ||
+                     find_setting(r, r->name[field], strlen(r->name[field]), word, &field, &i);
   *v = found ? (int64_t)i : 0;
   return found;
 }
@@ -499,6 +541,7 @@ static int read_all(reading *r, const char *text, err *e) {
   c->configs = r->configs = ARENA_ARRAY(r->a, gen_config, PORTFOLIO_CONFIGS);
   c->nodes = r->nodes = ARENA_ARRAY(r->a, chooser_node, PORTFOLIO_NODES);
   int rc = r->configs && r->nodes ? 0 : err_nomem(e);
+  add_ranges(r);
   rc = rc ? rc : read_lines(r, text, &line, e);
   if (!rc && !lay_out_rows(r)) {
     rc = err_nomem(e);

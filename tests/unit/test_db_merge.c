@@ -48,7 +48,7 @@ static const db_device devices[] = {
 #define PRESENT "fedcba9876543210fedcba9876543210"
 static const char *const digests[] = {FORMER, PRESENT, "00112233445566778899aabbccddeeff"};
 static const char *const paths[] = {"saxpy.lua", "/usr/share/saxpy.lua"};
-static const char *const problems[] = {"saxpy n=1000", "saxpy n=2000"};
+static const char *const problems[] = {"saxpy n=1000", "saxpy n=1000 bits=any", "saxpy n=2000"};
 static const char *const configs[] = {"OLD=1", "NEW=1", "NEW=2"};
 static const char *const reasons[] = {NULL, "it was", "so it is"};
 static const char *const images[] = {NULL, "00000000000000000000000000000abc",
@@ -66,9 +66,16 @@ static int rename_config(void *self, const char *family, const char *config, str
   return 0;
 }
 
+/* Problems have another field, so that two may become one. */
+static int rename_problem(void *self, const char *family, const char *problem, str *out) {
+  (void)self, (void)family;
+  str_addf(out, "%s%s", problem, strstr(problem, " bits=") ? "" : " bits=any");
+  return 0;
+}
+
 static void follow(scratch *s, db *d) {
   static const db_former list[] = {{"saxpy", FORMER, PRESENT}};
-  const db_formers formers = {list, 1, rename_config, NULL};
+  const db_formers formers = {list, 1, rename_config, rename_problem, NULL};
   OK(s, db_follow(d, &formers, &s->e));
 }
 

@@ -22,6 +22,12 @@ static int rename_config(void *self, const char *family, const char *config, str
   return out->failed ? ERR_NOMEM : 0;
 }
 
+static int rename_problem(void *self, const char *family, const char *problem, str *out) {
+  (void)self;
+  gen_problem_update(family, problem, out);
+  return out->failed ? ERR_NOMEM : 0;
+}
+
 int serve_follow(db *d, err *e) {
   auto_arena a = {0};
   gen_former *known;
@@ -35,7 +41,7 @@ int serve_follow(db *d, err *e) {
   if (!rc && !list) {
     rc = err_nomem(e);
   }
-  const db_formers f = {list, n, rename_config, &r};
+  const db_formers f = {list, n, rename_config, rename_problem, &r};
   rc = rc ? rc : db_follow(d, &f, e);
   gen_close(r.t);
   return rc;

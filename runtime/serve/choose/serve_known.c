@@ -43,6 +43,7 @@ typedef struct known_source { /* a row as it is stored */
   int sms;
   double sec;
   bool measured, preset;
+  bool former; /* the problem is of a former text of the template */
 } known_source;
 
 typedef struct reader { /* of one family's results */
@@ -108,11 +109,33 @@ static serve_known_row *next_row(serve_known *k) {
   return array_reserve(&k->rows, k->n + 1, &k->most, sizeof *k->rows) ? &k->rows[k->n] : NULL;
 }
 
+/* The problem of a former text has names of before, and lacks fields. */
+static bool add_problem(reader *r, const known_source *from, serve_known_text *out) {
+  auto_str now = {0};
+  if (from->former) {
+    gen_problem_update(r->t->name, from->problem, &now);
+  }
+  if (!from->former || !strcmp(str_text(&now), from->problem)) {
+    return add_text(r->k, from, from->problem, out);
+  }
+  *out = (serve_known_text){.p = arena_text(&r->k->memory, str_text(&now)), .n = now.n};
+  return out->p;
+}
+
+static int parse_row(reader *r, const known_source *from, gen_problem *p) {
+  auto_str now = {0};
+  if (!from->former) {
+    return gen_problem_parse(r->t, from->problem, p, NULL);
+  }
+  gen_problem_update(r->t->name, from->problem, &now);
+  return gen_problem_parse(r->t, str_text(&now), p, NULL);
+}
+
 /* Rows that this template can't read (damaged, or out of a range that has changed) are skipped. */
 static int add_row(reader *r, const known_source *from) {
   gen_problem p;
   serve_known *k = r->k;
-  if (!is_welcome(r->from, from->device_key) || gen_problem_parse(r->t, from->problem, &p, NULL)) {
+  if (!is_welcome(r->from, from->device_key) || parse_row(r, from, &p)) {
     return 0;
   }
   serve_known_row *row = next_row(k);
@@ -123,7 +146,7 @@ static int add_row(reader *r, const known_source *from) {
                            .sec = from->sec,
                            .measured = from->measured,
                            .sms = ratio(from->sms, r->from->device->sms)};
-  if (!add_octaves(r, &p, row) || !add_text(k, from, from->problem, &row->problem) ||
+  if (!add_octaves(r, &p, row) || !add_problem(r, from, &row->problem) ||
       !add_text(k, from, from->config, &row->config) || !add_device(r, from->device_key, row) ||
       !add_image(k, from->image, row)) {
     return err_nomem(r->e);
@@ -207,7 +230,8 @@ static int add_preset(reader *r, const char *line, const db_line *l) {
                              .sms = l->device.sms,
                              .sec = same ? l->sec : 0,
                              .measured = same && l->kind != DB_KIND_MODEL,
-                             .preset = true};
+                             .preset = true,
+                             .former = strcmp(l->template.hash, r->t->hash) != 0};
   return add_row(r, &from);
 }
 

@@ -44,7 +44,13 @@ static int make_canonical(importer *in, db_line *l, arena *a, err *e) {
   if (!in->t || !gen_digest_is(in->t, l->template.hash)) {
     return 0;
   }
-  if (!(l->template.hash = arena_text(a, in->t->hash))) {
+  if (l->kind != DB_KIND_PORTFOLIO && strcmp(l->template.hash, in->t->hash) != 0) {
+    gen_problem_update(in->t->name, l->problem, &problem);
+    l->problem = arena_text(a, str_text(&problem));
+    str_reset(&problem);
+  }
+  l->template.hash = arena_text(a, in->t->hash);
+  if (!l->problem || !l->template.hash) {
     return err_nomem(e);
   }
   if (l->kind == DB_KIND_PORTFOLIO) {
