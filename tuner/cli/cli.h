@@ -35,7 +35,9 @@
   X(jobs, "N", "compile processes (default: one a core)")                                          \
   X(timeout, "SEC", "stop a compilation or measurement that takes longer (default 120)")           \
   X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")     \
-  X(sample, "N", "check: random configurations (default 20); portfolio: sizes (100)")              \
+  X(sample, "N",                                                                                   \
+    "check: random configurations (default 20); portfolio: sizes (100); warm: sizes (200)")        \
+  X(limit, "BYTES", "of the cache of images, with what it holds already (default: its bound)")     \
   X(all, NULL, "every valid configuration")                                                        \
   X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
   X(suite, "NAME", "problems of a suite, or of a file with one a line")                            \

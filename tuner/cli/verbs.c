@@ -211,6 +211,20 @@ const cli_verb cli_verbs[] = {
      "  verify   read every image, and drop the damaged ones\n"
      "  clear    drop all\n",
      cmd_cache},
+    {"warm", NULL, "warm [FAMILY ...] [--device NAME | --arch NAME] [--limit BYTES]",
+     "Compile ahead what libtuned may serve, into the cache of images.",
+     " device arch db templates sizes sample limit jobs timeout json quiet ",
+     "For the families named, or all: the kernel that each tuned problem, each size of the\n"
+     "template and --sample random sizes get; what they would get untuned; and every\n"
+     "configuration of the portfolio. The most wanted come first, so that a run that ends early\n"
+     "(Ctrl-C, --limit) has compiled what counts; the same command continues. With --sizes, only\n"
+     "the kernels of these problems.\n\n"
+     "--arch names the architecture where the device is not at hand: after the installation of a\n"
+     "package, say.\n\n"
+     "  autotune warm --device 0\n"
+     "  autotune warm sgemm gemm --arch sm_90a --limit 200000000\n"
+     "  autotune warm sgemm --sizes my-sizes.txt\n",
+     cmd_warm},
 
     {"replay", "research", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Compare search strategies on recorded spaces. Needs no GPU.",

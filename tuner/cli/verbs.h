@@ -28,6 +28,7 @@ int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
 int cmd_db(const cli *c, err *e);
 int cmd_cache(const cli *c, err *e);
+int cmd_warm(const cli *c, err *e);
 
 /* list_problems -- the tuned problems of a family, NULL: of all; cmd_list.c */
 int list_problems(const cli *c, db *d, const char *family, err *e);
