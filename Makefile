@@ -63,7 +63,8 @@ help:
 	@echo 'make quickstart   install what is needed, build, tune sgemm (on GPU 0, else on the emulated device)'
 	@echo 'make check        install what is needed, build, pass all tests'
 	@echo 'make              build build/autotune and build/libtuned.a'
-	@echo 'make install      into PREFIX=$(PREFIX); DESTDIR= for packagers'
+	@echo 'make install      into PREFIX=$(PREFIX), with the base set; DESTDIR= for packagers, BASE_ARCHS= without the set'
+	@echo 'make base         compile the base set, $(BASE_FILE) (minutes; needs NVRTC): BASE_ARCHS=, BASE_FAMILIES='
 	@echo 'make deps         only install the packages'
 	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
@@ -214,25 +215,43 @@ $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 # object whose other names are made local, so that they can't meet those of the program it goes into.
 # The shared one needs liblua5.4.so and libz.so, because Debian's static ones are not position-independent.
 
-$(B)/libtuned.so.0: $(OBJ) runtime/serve/libtuned.map
-	$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned.so.0 -Wl,-z,defs \
-	  -Wl,--version-script=runtime/serve/libtuned.map $(OBJ) \
-	  $(filter-out %lua5.4.a %libz.a,$(STATIC_LIBS)) -llua5.4 -lz -lm -ldl -lpthread -o $@
-$(B)/install/libtuned.a: $(OBJ)
+# The base set: what libtuned serves before it has compiled anything. Only what changed is compiled.
+BASE_FILE ?= $(B)/tuned.base
+BASE_ARCHS ?= sm_80,sm_90a,compute_80,compute_90
+BASE_FAMILIES ?=
+base: $(B)/autotune
+	$< base $(BASE_FILE) $(BASE_FAMILIES) --arch '$(BASE_ARCHS)'
+
+# Installed libraries look for it where they are installed, too.
+$(B)/install/prefix: FORCE
 	@mkdir -p $(@D)
-	$(CC) -r -nostdlib $(OBJ) $(STATIC_LIBS) -o $(@D)/libtuned.o
+	@echo '$(PREFIX)' | cmp -s - $@ || echo '$(PREFIX)' > $@
+BASE_PATH_SRC := $(call find_files,runtime,base_path.c)
+$(B)/install/base_path.o: $(BASE_PATH_SRC) $(B)/install/prefix
+	$(Q)$(CC) $(ALL_CFLAGS) -DTUNED_LIBRARY_FOLDER='"$(PREFIX)/lib"' -c $< -o $@
+INSTALLED_OBJ := $(filter-out $(BASE_PATH_SRC:%.c=$(B)/%.o),$(OBJ)) $(B)/install/base_path.o
+.PHONY: base FORCE
+
+$(B)/libtuned.so.0: $(INSTALLED_OBJ) runtime/serve/libtuned.map
+	$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned.so.0 -Wl,-z,defs \
+	  -Wl,--version-script=runtime/serve/libtuned.map $(INSTALLED_OBJ) \
+	  $(filter-out %lua5.4.a %libz.a,$(STATIC_LIBS)) -llua5.4 -lz -lm -ldl -lpthread -o $@
+$(B)/install/libtuned.a: $(INSTALLED_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -r -nostdlib $(INSTALLED_OBJ) $(STATIC_LIBS) -o $(@D)/libtuned.o
 	objcopy --wildcard --keep-global-symbol='tuned_*' $(@D)/libtuned.o
 	rm -f $@ && ar rcs $@ $(@D)/libtuned.o
 
 TO := $(DESTDIR)$(PREFIX)
 DOC := share/doc/libtuned/examples
-install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
+install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(if $(BASE_ARCHS),base)
 	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/autotune/templates $(TO)/$(DOC) \
 	  $(TO)/share/man/man1 $(TO)/share/man/man3 $(TO)/lib/cmake/tuned
 	install -m 755 $(B)/autotune $(TO)/bin
 	install -m 755 $(B)/libtuned.so.0 $(TO)/lib
 	ln -sf libtuned.so.0 $(TO)/lib/libtuned.so
 	install -m 644 $(B)/install/libtuned.a $(TO)/lib
+	$(if $(BASE_ARCHS),test ! -e $(BASE_FILE) || install -m 644 $(BASE_FILE) $(TO)/lib/tuned.base)
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' runtime/serve/tuned.pc.in \
 	  > $(TO)/lib/pkgconfig/tuned.pc
 	install -m 644 runtime/serve/tunedConfig.cmake $(TO)/lib/cmake/tuned
@@ -244,7 +263,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
 	sed 's|@VERSION@|$(VERSION)|' tuner/cli/autotune.1 > $(TO)/share/man/man1/autotune.1
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3
 uninstall:
-	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0
+	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0 $(TO)/lib/tuned.base
 	rm -f $(TO)/lib/pkgconfig/tuned.pc $(TO)/include/tuned.h $(TO)/include/tuned_calls.h
 	rm -f $(TO)/share/man/man1/autotune.1 $(TO)/share/man/man3/libtuned.3
 	rm -rf $(TO)/share/autotune/templates $(TO)/share/doc/libtuned $(TO)/lib/cmake/tuned

@@ -73,7 +73,8 @@ void base_images_close(base_images *b) {
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-typedef struct stored {
+typedef struct stored { /* a row as it lies in the file */
+  base_image image;     /* without its bytes */
   const char *digest;
   const void *packed;
   size_t n;
@@ -89,51 +90,42 @@ static void digest_of(const base_image *row, const void *packed, size_t n, char 
   hash_parts(parts, sizeof parts / sizeof *parts, digest);
 }
 
-static bool is_whole(const base_image *row, const stored *s) {
+static bool is_whole(const stored *s) {
   char digest[HASH_TEXT];
-  digest_of(row, s->packed, s->n, digest);
-  return row->nbytes <= DB_MAX_BULK && !strcmp(digest, s->digest);
-}
-
-/* The row of a query that selects all columns. */
-static int read_row(db_query *q, arena *a, base_image *row, err *e) {
-  stored s = {0};
-  *row = (base_image){0};
-  if (db_row(q)) {
-    row->source = db_out_text(q, a);
-    row->arch = db_out_text(q, a);
-    row->key = db_out_text(q, a);
-    row->spill = db_out_int(q);
-    row->nbytes = (size_t)db_out_int(q);
-    s.digest = db_out_text(q, a);
-    s.packed = db_out_bulk(q, a, &s.n);
-  }
-  TRY(db_done(q));
-  if (!s.packed || !is_whole(row, &s)) {
-    return ERR_NOTFOUND;
-  }
-  char *bytes = arena_new(a, row->nbytes + 1);
-  if (!bytes) {
-    return err_nomem(e);
-  }
-  row->bytes = bytes;
-  return packed_read(s.packed, s.n, bytes, row->nbytes) ? 0 : ERR_NOTFOUND;
+  digest_of(&s->image, s->packed, s->n, digest);
+  return s->image.nbytes <= DB_MAX_BULK && !strcmp(digest, s->digest);
 }
 
 #define ALL_COLUMNS "SELECT source, arch, key, spill, nbytes, digest, packed FROM image "
 
-int base_images_get(base_images *b, const char *source, const char *arch, arena *a, base_image *row,
-                    err *e) {
-  db_query q = db_ask(b->d, ALL_COLUMNS "WHERE source = ?1 AND arch = ?2", e);
-  db_in(&q, DB_TEXT(source), DB_TEXT(arch));
-  return read_row(&q, a, row, e);
+static int read_stored(db_query *q, arena *a, stored *s) {
+  *s = (stored){0};
+  if (db_row(q)) {
+    s->image.source = db_out_text(q, a);
+    s->image.arch = db_out_text(q, a);
+    s->image.key = db_out_text(q, a);
+    s->image.spill = db_out_int(q);
+    s->image.nbytes = (size_t)db_out_int(q);
+    s->digest = db_out_text(q, a);
+    s->packed = db_out_bulk(q, a, &s->n);
+  }
+  TRY(db_done(q));
+  return s->packed && is_whole(s) ? 0 : ERR_NOTFOUND;
 }
 
-int base_images_made(base_images *b, const char *key, const char *arch, arena *a, base_image *row,
-                     err *e) {
-  db_query q = db_ask(b->d, ALL_COLUMNS "WHERE key = ?1 AND arch = ?2", e);
-  db_in(&q, DB_TEXT(key), DB_TEXT(arch));
-  return read_row(&q, a, row, e);
+int base_images_get(base_images *b, const char *source, const char *arch, arena *a, base_image *row,
+                    err *e) {
+  stored s;
+  db_query q = db_ask(b->d, ALL_COLUMNS "WHERE source = ?1 AND arch = ?2", e);
+  db_in(&q, DB_TEXT(source), DB_TEXT(arch));
+  TRY(read_stored(&q, a, &s));
+  char *bytes = arena_new(a, s.image.nbytes + 1);
+  if (!bytes) {
+    return err_nomem(e);
+  }
+  *row = s.image;
+  row->bytes = bytes;
+  return packed_read(s.packed, s.n, bytes, row->nbytes) ? 0 : ERR_NOTFOUND;
 }
 
 int base_images_archs(base_images *b, const char *source, arena *a, const char ***archs, size_t *n,
@@ -192,6 +184,17 @@ int base_images_create(const char *path, base_images **out, err *e) {
   return rc;
 }
 
+static int put_stored(base_images *b, const stored *s, err *e) {
+  db_query q = db_ask(b->d,
+                      "INSERT INTO image (source, arch, key, spill, nbytes, digest, packed)"
+                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                      e);
+  const base_image *row = &s->image;
+  db_in(&q, DB_TEXT(row->source), DB_TEXT(row->arch), DB_TEXT(row->key), DB_INT(row->spill),
+        DB_INT((int64_t)row->nbytes), DB_TEXT(s->digest), DB_BULK(s->packed, s->n));
+  return db_run(&q);
+}
+
 int base_images_put(base_images *b, const base_image *row, err *e) {
   auto_str packed = {0};
   char digest[HASH_TEXT];
@@ -200,13 +203,17 @@ int base_images_put(base_images *b, const base_image *row, err *e) {
     return err_nomem(e);
   }
   digest_of(row, packed.p, packed.n, digest);
-  db_query q = db_ask(b->d,
-                      "INSERT INTO image (source, arch, key, spill, nbytes, digest, packed)"
-                      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
-                      e);
-  db_in(&q, DB_TEXT(row->source), DB_TEXT(row->arch), DB_TEXT(row->key), DB_INT(row->spill),
-        DB_INT((int64_t)row->nbytes), DB_TEXT(digest), DB_BULK(packed.p, packed.n));
-  return db_run(&q);
+  return put_stored(
+      b, &(stored){.image = *row, .digest = digest, .packed = packed.p, .n = packed.n}, e);
+}
+
+int base_images_copy(base_images *b, base_images *from, const char *key, const char *arch, err *e) {
+  auto_arena a = {0};
+  stored s;
+  db_query q = db_ask(from->d, ALL_COLUMNS "WHERE key = ?1 AND arch = ?2", e);
+  db_in(&q, DB_TEXT(key), DB_TEXT(arch));
+  TRY(read_stored(&q, &a, &s));
+  return put_stored(b, &s, e);
 }
 
 int base_images_finish(base_images *b, err *e) {

@@ -39,9 +39,6 @@ int base_images_archs(base_images *b, const char *source, arena *a, const char *
 /* base_images_get -- in the arena. err ERR_NOTFOUND: none, or it is damaged */
 int base_images_get(base_images *b, const char *source, const char *arch, arena *a, base_image *row,
                     err *e);
-/* base_images_made -- the same for what a key made for an architecture, of whatever source */
-int base_images_made(base_images *b, const char *key, const char *arch, arena *a, base_image *row,
-                     err *e);
 
 typedef struct base_totals { /* of an architecture */
   const char *arch;
@@ -55,6 +52,9 @@ int base_images_stat(base_images *b, arena *a, base_totals **list, size_t *n, er
  *   base_images_finish  the file is complete; base_images_close without it leaves a part of one */
 int base_images_create(const char *path, base_images **out, err *e);
 int base_images_put(base_images *b, const base_image *row, err *e);
+/* base_images_copy -- put what this key made for an architecture, from another file.
+ *   err  ERR_NOTFOUND  it is not there, or it is damaged */
+int base_images_copy(base_images *b, base_images *from, const char *key, const char *arch, err *e);
 int base_images_finish(base_images *b, err *e);
 
 #endif

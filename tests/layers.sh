@@ -42,9 +42,10 @@ tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search 
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print runtime/cache
 tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/workers tuner/tune
+tuner/base_set: runtime/base generator db runtime/device runtime/emu runtime/run tuner/workers
 tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/tune tuner/peers
 tuner/warm: runtime/base generator db runtime/device runtime/cache runtime/run runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/portfolio
-tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio tuner/warm runtime/cache
+tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio tuner/warm tuner/base_set runtime/cache
 '
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='

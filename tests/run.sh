@@ -55,6 +55,7 @@ run_one() { # FOLDER PROGRAM: leaves its counts in the folder
   esac
   use_nvrtc_cache "$program"
   export TUNED_CACHE="$folder/$name.cache" # of images; a program begins without any
+  export TUNED_BASE="$folder/none"         # nor has it a base set
   from=$(date +%s)
   # shellcheck disable=SC2086
   "$@" $TEST_ARGS >"$log" 2>&1

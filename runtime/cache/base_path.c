@@ -23,9 +23,22 @@ static bool find_code(char path[PATH_MAX]) {
   return found && realpath(*info.dli_fname == '/' ? info.dli_fname : "/proc/self/exe", path);
 }
 
-static bool is_there(arena *a, const char *folder, const char *more, const char **path) {
-  *path = arena_format(a, "%s/%s%s", folder, more, file_name);
+static bool is_there(arena *a, const char *folder, const char *below, const char **path) {
+  *path = arena_format(a, "%s%s/%s", folder, below, file_name);
   return *path && !access(*path, F_OK);
+}
+
+/* Beside the file that contains this code; or that is PREFIX/bin/PROGRAM. */
+static bool is_near(arena *a, char *code, const char **path) {
+  *strrchr(code, '/') = 0;
+  if (is_there(a, code, "", path)) {
+    return true;
+  }
+  char *slash = strrchr(code, '/');
+  if (slash) {
+    *slash = 0;
+  }
+  return slash && is_there(a, code, "/lib", path);
 }
 
 int base_path_find(arena *a, const char **path, err *e) {
@@ -35,11 +48,8 @@ int base_path_find(arena *a, const char **path, err *e) {
     *path = arena_text(a, *path);
     return *path ? 0 : err_nomem(e);
   }
-  if (find_code(code)) {
-    *strrchr(code, '/') = 0;
-    if (is_there(a, code, "", path) || is_there(a, code, "../lib/", path)) {
-      return 0;
-    }
+  if (find_code(code) && is_near(a, code, path)) {
+    return 0;
   }
   if (*TUNED_LIBRARY_FOLDER && is_there(a, TUNED_LIBRARY_FOLDER, "", path)) {
     return 0;

@@ -12,7 +12,14 @@ fail() {
   exit 1
 }
 
-MAKEFLAGS='' make -s B="$B" PREFIX=/opt/tuned DESTDIR="$scratch" install
+unset TUNED_BASE
+install() { # FOLDER, then settings: with a base set that takes no minutes
+  folder=$1
+  shift
+  MAKEFLAGS='' make -s B="$B" PREFIX=/opt/tuned DESTDIR="$folder" BASE_FILE="$scratch/small.base" BASE_FAMILIES=saxpy \
+    BASE_ARCHS="${BASE_ARCHS-sm_80 compute_80}" install
+}
+install "$scratch"
 at=$scratch/opt/tuned
 # pkg-config's answers as if the scratch folder were the root
 export PKG_CONFIG_SYSROOT_DIR="$scratch" PKG_CONFIG_PATH="$at/lib/pkgconfig"
@@ -27,6 +34,20 @@ for list in "nm -D --defined-only $at/lib/libtuned.so" "nm -g --defined-only $at
 done
 [ "$(objdump -p "$at/lib/libtuned.so" | awk '$1 == "SONAME" { print $2 }')" = libtuned.so.0 ] ||
   fail "the shared library's soname is not libtuned.so.0"
+
+"$at/bin/autotune" doctor >"$scratch/out" || true
+grep -q "^ok *base set *$at/lib/tuned.base: 2 images.* sm_80 compute_80$" "$scratch/out" ||
+  fail "the base set is not found: $(cat "$scratch/out")"
+grep -q /opt/tuned/lib "$at/lib/libtuned.a" && grep -q /opt/tuned/lib "$at/lib/libtuned.so" ||
+  fail "the libraries do not know where the base set is installed"
+BASE_ARCHS='' install "$scratch/without"
+[ ! -e "$scratch/without/opt/tuned/lib/tuned.base" ] || fail "a base set was installed without architectures"
+AUTOTUNE_NVRTC=/nonexistent "$at/bin/autotune" base "$scratch/none.base" 2>"$scratch/out" ||
+  fail "no base set without NVRTC is an error: $(cat "$scratch/out")"
+grep -q 'no base set is made' "$scratch/out" && [ "$(wc -l <"$scratch/out")" = 1 ] && [ ! -e "$scratch/none.base" ] ||
+  fail "without NVRTC: $(cat "$scratch/out")"
+rm -r "$scratch/without"
+say "the base set is installed and found"
 
 build() { # $1: program, $2: static or shared, $3: compiler; then its flags
   program=$1 how=$2 compiler=$3

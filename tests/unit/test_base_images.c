@@ -141,17 +141,26 @@ SCRATCH_TEST(totals_are_by_architecture) {
   base_images_close(b);
 }
 
-SCRATCH_TEST(an_image_is_found_by_what_made_it) {
-  base_images *b;
+SCRATCH_TEST(an_image_is_copied_by_what_made_it) {
+  base_images *from, *to;
   base_image row;
-  char key[HASH_TEXT];
+  char key[HASH_TEXT], path[128];
   make(s);
   source_of(1, key);
-  OK(s, base_images_open(s->path, &b, &s->e));
-  OK(s, base_images_made(b, key, "sm_80", &s->a, &row, &s->e));
-  assert_string_equal(row.arch, "sm_80");
-  assert_int_equal(base_images_made(b, key, "sm_70", &s->a, &row, &s->e), ERR_NOTFOUND);
-  base_images_close(b);
+  snprintf(path, sizeof path, "%s/copy", s->folder);
+  OK(s, base_images_open(s->path, &from, &s->e));
+  OK(s, base_images_create(path, &to, &s->e));
+  OK(s, base_images_copy(to, from, key, "sm_80", &s->e));
+  assert_int_equal(base_images_copy(to, from, key, "sm_70", &s->e), ERR_NOTFOUND);
+  OK(s, base_images_finish(to, &s->e));
+  base_images_close(to);
+  OK(s, base_images_open(path, &to, &s->e));
+  OK(s, base_images_get(to, key, "sm_80", &s->a, &row, &s->e));
+  assert_int_equal(row.nbytes, 6000);
+  assert_memory_equal(row.bytes, "sm_80 sm_80", 11);
+  assert_int_equal(base_images_get(to, key, "sm_86", &s->a, &row, &s->e), ERR_NOTFOUND);
+  base_images_close(to);
+  base_images_close(from);
 }
 
 static void execute(scratch *s, const char *sql) {

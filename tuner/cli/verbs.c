@@ -225,6 +225,16 @@ const cli_verb cli_verbs[] = {
      "  autotune warm sgemm gemm --arch sm_90a --limit 200000000\n"
      "  autotune warm sgemm --sizes my-sizes.txt\n",
      cmd_warm},
+    {"base", NULL, "base FILE [FAMILY ...] [--arch sm_80,sm_90a,compute_80,compute_90]",
+     "Compile what libtuned serves where it has neither tuned nor compiled anything.",
+     " templates arch jobs quiet ",
+     "For every combination of types and operators, the base configurations and the default of\n"
+     "each family, for each architecture. What FILE already has is kept. libtuned finds the file\n"
+     "in $TUNED_BASE, or as tuned.base beside the library; make install makes and installs it.\n"
+     "Without NVRTC nothing is written.\n\n"
+     "  autotune base tuned.base\n"
+     "  autotune base sums.base reduce scan --arch sm_90a\n",
+     cmd_base},
 
     {"replay", "research", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Compare search strategies on recorded spaces. Needs no GPU.",

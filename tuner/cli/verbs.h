@@ -27,6 +27,7 @@ int cmd_replay(const cli *c, err *e);
 int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
 int cmd_db(const cli *c, err *e);
+int cmd_base(const cli *c, err *e);
 int cmd_cache(const cli *c, err *e);
 int cmd_warm(const cli *c, err *e);
 

@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "base_images.h"
+#include "base_path.h"
 #include "cli.h"
 #include "image_cache.h"
 #include "json_writer.h"
@@ -109,6 +111,38 @@ static void check_cache(doctor *d) {
   image_cache_close(cache);
 }
 
+static int describe_base(const char *path, str *out, err *e) {
+  auto_arena a = {0};
+  base_images *images;
+  base_totals *list = NULL;
+  size_t n = 0;
+  int64_t n_images = 0, n_packed = 0;
+  TRY(base_images_open(path, &images, e));
+  const int rc = base_images_stat(images, &a, &list, &n, e);
+  for (size_t i = 0; i < n; i++) {
+    n_images += list[i].n;
+    n_packed += list[i].n_packed;
+  }
+  str_addf(out, "%s: %lld images, %lld KB:", path, (long long)n_images, (long long)n_packed / 1024);
+  for (size_t i = 0; i < n; i++) {
+    str_addf(out, " %s", list[i].arch);
+  }
+  base_images_close(images);
+  return rc;
+}
+
+/* Not required: without it, libtuned compiles what it serves. */
+static void check_base(doctor *d) {
+  auto_arena a = {0};
+  auto_str finding = {0};
+  const char *path;
+  err e = {0};
+  int rc = base_path_find(&a, &path, &e);
+  rc = rc ? rc : describe_base(path, &finding, &e);
+  say(d, !rc, "base set", rc ? e.message : str_text(&finding),
+      "not required: without it the first call with a new size waits for NVRTC");
+}
+
 static void check_templates(doctor *d) {
   auto_arena a = {0};
   gen_options o;
@@ -145,6 +179,7 @@ int cmd_doctor(const cli *c, err *e) {
   check_nvrtc(&d);
   check_database(&d);
   check_cache(&d);
+  check_base(&d);
   check_templates(&d);
   check_peer(&d, &peer_cublas,
              "needed only by `autotune bench --vs cublas`; part of the CUDA toolkit");
