@@ -8,9 +8,7 @@ set -u
 TUNED_CACHE=$folder/cache
 export TUNED_CACHE
 file=$TUNED_CACHE/images.db
-# shellcheck disable=SC2086
-"$CC" -std=c11 $includes examples/saxpy.c "$B/libtuned.a" \
-  $(find /usr/lib -name liblua5.4.a -o -name libsqlite3.a) -lm -ldl -lpthread -o "$folder/saxpy" || exit 1
+program examples/saxpy.c "$folder/saxpy" || exit 1
 
 images() { "$autotune" cache stat --json | sed 's/.*"images": *\([0-9]*\).*/\1/'; }
 serves() { "$folder/saxpy" >"$folder/out" 2>&1 || complain "$1: the program failed: $(cat "$folder/out")"; }

@@ -5,9 +5,7 @@ set -u
 . tests/fixtures/cli_fixture.sh
 TUNED_CACHE=$folder/cache
 export TUNED_CACHE
-# shellcheck disable=SC2086
-"$CC" -std=c11 $includes tests/fixtures/find_problems.c "$B/libtuned.a" \
-  $(find /usr/lib -name liblua5.4.a -o -name libsqlite3.a) -lm -ldl -lpthread -o "$folder/find" || exit 1
+program tests/fixtures/find_problems.c "$folder/find" || exit 1
 images() { "$autotune" cache stat --json | sed 's/.*"images": *\([0-9]*\).*/\1/'; }
 # finds CASE PROBLEM...: without a compilation
 finds() {
