@@ -205,6 +205,9 @@ $(B)/tests/%: %.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
 	@echo '  LD  $@'
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(B)/$(<:.c=.d) -Itests/fixtures $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
 
+# It counts what is compiled.
+$(B)/tests/bench/bench_cold: private LDLIBS += -Wl,--wrap=rt_compile
+
 $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 	@mkdir -p $(@D)
 	ln -sfn $(abspath $(CUDA_HOME))/include $(@D)/../include

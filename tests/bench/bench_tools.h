@@ -1,7 +1,8 @@
-/* bench_tools.h -- what the benchmarks share: options, medians, and giving up. */
+/* bench_tools.h -- what the benchmarks share: options, medians, giving up, and the driver. */
 #ifndef BENCH_TOOLS_H
 #define BENCH_TOOLS_H
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -38,6 +39,20 @@ _Noreturn static inline void bench_give_up(const char *what, const char *why) {
 static inline void bench_must(int rc, const char *what, const char *why) {
   if (rc) {
     bench_give_up(what, why);
+  }
+}
+
+/* bench_open_driver -- make a context current, as a program that uses CUDA has done; nothing for the
+ * emulated device */
+static inline void bench_open_driver(const char *device) {
+  void *driver = strncmp(device, "emu", 3) ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) : NULL;
+  int (*init)(unsigned) = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+  int (*retain)(void **, int) =
+      driver ? (int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain") : NULL;
+  int (*set)(void *) = driver ? (int (*)(void *))dlsym(driver, "cuCtxSetCurrent") : NULL;
+  void *context;
+  if (driver && (init(0) || retain(&context, atoi(device)) || set(context))) {
+    bench_give_up("the driver", "refused a context");
   }
 }
 

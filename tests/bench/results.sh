@@ -80,7 +80,7 @@ measure() { # DEVICE [FAMILY...]
     done
   done
   wanted programs "$@" || return 0
-  for program in bench_launch bench_new_size bench_threads; do
+  for program in bench_cold bench_first_use bench_launch bench_new_size bench_threads; do
     [ ! -x "$B/tests/bench/$program" ] || run "program.$program" "$B/tests/bench/$program" --device "$device"
   done
 }
