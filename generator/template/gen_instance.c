@@ -222,12 +222,25 @@ static bool holds(gen_instance *g, size_t i) {
   return g->held[i];
 }
 
+/* A configuration that is compiled with the library has one text for all sizes, though others may be
+ * faster for some. */
+static bool is_base(const tmpl *t, const gen_config *c) {
+  for (size_t i = 0; i < t->n_base; i++) {
+    if (gen_config_equal(&t->pub, &t->base[i], c)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void find_failed(gen_box *b, void *ud) {
   trial *k = ud;
+  const tmpl *t = k->g->t;
+  const bool base = is_base(t, k->c);
   (void)b;
   gen_bind(k->g, k->c);
-  for (k->failed = 0; k->failed < k->g->t->pub.n_requirements; k->failed++) {
-    if (!holds(k->g, k->failed)) {
+  for (k->failed = 0; k->failed < t->pub.n_requirements; k->failed++) {
+    if (!(base && t->advice[k->failed]) && !holds(k->g, k->failed)) {
       return;
     }
   }

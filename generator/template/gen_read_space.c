@@ -8,7 +8,7 @@
 #include "gen_lex.h"
 #include "gen_read.h"
 
-enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64, MAX_BASE = 8 };
+enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64, MAX_BASE = 16 };
 
 /* The template as a whole, where it has algorithms or none. */
 static const gen_algorithm whole = {NULL, NULL};
@@ -483,9 +483,20 @@ static size_t read_conditions(gen_reader *r, const places *at, gen_pair *pairs,
   return n;
 }
 
+/* advice: it only keeps points out of the search that are no better than others */
+static bool read_advice(gen_reader *r) {
+  if (!gen_enter(r, "advice")) {
+    return false;
+  }
+  const bool yes = lua_toboolean(r->L, -1);
+  gen_leave(r);
+  return yes;
+}
+
 /* { reason, expression }; that of an algorithm is evaluated only where it is chosen. */
 static gen_pair read_requirement(gen_reader *r, const gen_algorithm *of, const gen_expr **x) {
-  if (gen_list(r, "a requirement", NULL) != 2) {
+  static const char *const keys[] = {"advice", NULL};
+  if (gen_list(r, "a requirement", keys) != 2) {
     gen_bad(r, "a requirement is two texts, { name, expression }");
   }
   const char *name = gen_first_name(r, "a requirement");
@@ -500,7 +511,7 @@ static gen_pair read_requirement(gen_reader *r, const gen_algorithm *of, const g
 }
 
 static size_t read_requirements(gen_reader *r, const gen_algorithm *of, gen_pair *pairs,
-                                const gen_expr **x, size_t most) {
+                                const gen_expr **x, bool *advice, size_t most) {
   if (!gen_part_enter(r, of, "require")) {
     return 0;
   }
@@ -508,6 +519,7 @@ static size_t read_requirements(gen_reader *r, const gen_algorithm *of, gen_pair
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a requirement");
     pairs[i] = read_requirement(r, of, &x[i]);
+    advice[i] = read_advice(r);
     gen_leave(r);
   }
   gen_part_leave(r, of);
@@ -518,12 +530,13 @@ static void read_require(gen_reader *r, const places *at) {
   gen_template *t = &r->t->pub;
   gen_pair *pairs = GEN_MAKE(r, gen_pair, t->n_params + MAX_REQUIREMENTS);
   const gen_expr **x = GEN_MAKE(r, const gen_expr *, t->n_params + MAX_REQUIREMENTS);
+  bool *advice = GEN_MAKE(r, bool, t->n_params + MAX_REQUIREMENTS);
   const size_t conditions = read_conditions(r, at, pairs, x);
   const size_t most = conditions + MAX_REQUIREMENTS;
   size_t n = conditions;
-  n += read_requirements(r, &whole, pairs + n, x + n, most - n);
+  n += read_requirements(r, &whole, pairs + n, x + n, advice + n, most - n);
   for (size_t i = 0; i < r->t->n_algorithms; i++) {
-    n += read_requirements(r, &r->t->algorithms[i], pairs + n, x + n, most - n);
+    n += read_requirements(r, &r->t->algorithms[i], pairs + n, x + n, advice + n, most - n);
   }
   t->n_requirements = n;
   uint64_t *reads = GEN_MAKE(r, uint64_t, n);
@@ -533,6 +546,7 @@ static void read_require(gen_reader *r, const places *at) {
   t->requirements = pairs;
   r->t->requirements = x;
   r->t->requirement_reads = reads;
+  r->t->advice = advice;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

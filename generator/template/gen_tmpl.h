@@ -130,6 +130,7 @@ typedef struct tmpl {
   const bool *fixed;           /* derived values that no parameter affects */
   /* bits of the parameters that they read, by way of derived values too */
   const uint64_t *derived_reads, *requirement_reads;
+  const bool *advice;           /* per requirement: a base configuration need not meet it */
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
   gen_program program, reference;

@@ -64,6 +64,21 @@ for _, step in ipairs { 16, 4 } do
     STEP = step, VEC = 1, STAGES = 3 })
 end
 
+-- Bounds are checked everywhere, and C is written from registers.
+local BASE = {}
+local function base_warps(bm, wm, wn, config)
+  local one = { ALG = "mma", BM = bm, BN = bm, WM = wm, WN = wn }
+  for name, value in pairs(config) do one[name] = value end
+  BASE[#BASE + 1] = one
+end
+base_warps(128, 64, 32, { BK = 32, VEC = 8, STAGES = 3, LAYOUT = "swizzled" })
+base_warps(64, 32, 32, { BK = 32, VEC = 8, STAGES = 3, LAYOUT = "swizzled", SPLITK = 8 })
+base_warps(64, 32, 32, { BK = 32, VEC = 8, STAGES = 3, LAYOUT = "swizzled" })
+base_warps(64, 32, 32, { BK = 32, VEC = 1, LAYOUT = "swizzled" })
+base_warps(32, 16, 16, { BK = 32, VEC = 1, LAYOUT = "swizzled" })
+base_warps(64, 32, 32, { BK = 16, STEP = 4, VEC = 2, STAGES = 3 })
+base_warps(64, 32, 32, { BK = 16, STEP = 4, VEC = 1 })
+
 -- The tensor maps of operands.
 local function tiles_of_a(matrix, ld)
   return { tensor = matrix, dims = { A_EXTENT, A_COLUMNS }, strides = { ld },
@@ -135,7 +150,8 @@ local MMA = {
     { "A_TILE", "sel(A_ALONG_K, BM * (BK + PAD), BK * (BM + PAD))" },
     { "B_TILE", "sel(B_ALONG_K, BN * (BK + PAD), BK * (BN + PAD))" },
     { "STAGE", "A_TILE + B_TILE" },
-    { "CV", "min(align, pow2div(m, 8), 16 // (" .. C_NBYTES .. "))" }, -- elements per access of C
+    -- Elements per access of C.
+    { "CV", "sel(STORE == 'direct', 1, min(align, pow2div(m, 8), 16 // (" .. C_NBYTES .. ")))" },
     -- Accumulators side by side that a warp stores at a time, and their size in shared memory, padded against
     -- bank conflicts.
     { "STORED_NI", "pow2div(WN // 8, 4)" },
@@ -157,14 +173,14 @@ local MMA = {
     { "EDGE=whole needs tiles that divide the matrices",
       "EDGE == 'guarded' or m % BM == 0 and n % BN == 0 and k % BK == 0" },
     { "EDGE=guarded needs a tile that crosses an edge",
-      "EDGE == 'whole' or m % BM > 0 or n % BN > 0 or k % BK > 0" },
+      "EDGE == 'whole' or m % BM > 0 or n % BN > 0 or k % BK > 0", advice = true },
     { "16-bit numbers need STEP == 16", "dtype == 'f64' or STEP == 16" },
     { "f64 with STEP > 4 needs compute capability 9.0", "STEP == 4 or dtype ~= 'f64' or dev_cc >= 90" },
     { "STEP does not divide BK, or BK > 32 with f64", "BK % STEP == 0 and (dtype ~= 'f64' or BK <= 32)" },
     { "BK is more than twice k", "BK // 2 < max(k, 32)" },
     { "VEC elements exceed align, 16 bytes, BK or BM",
       "VEC <= min(align, 16 // NBYTES) and VEC <= min(BK, BM)" },
-    { "VEC is less than align and 16 bytes allow", "VEC == min(align, 16 // NBYTES)" },
+    { "VEC is less than align and 16 bytes allow", "VEC == min(align, 16 // NBYTES)", advice = true },
     { "the threads do not divide the copies of A",
       "THREADS % (sel(A_ALONG_K, BK, BM) // VEC) == 0 or sel(A_ALONG_K, BK, BM) // VEC % THREADS == 0" },
     { "the threads do not divide the copies of B",
@@ -358,6 +374,7 @@ return {
   },
 
   default = { ALG = "plain", BM = 16, BN = 16, RASTER = 1, SPLITK = 1 },
+  base = BASE,
   untuned = SUGGESTED,
 
   workspace = {

@@ -99,6 +99,23 @@ local STEPS = "sel(STREAM_K, ceildiv(" .. TILES .. " * " .. TILE_STEPS .. ", PLA
 local WORK = { "ROWS * COLUMNS * ALONG * " .. STEPS, STEPS, BLOCK_TILES .. " * ROWS * COLUMNS // STORE",
   "sel(" .. STARTS_EARLY .. ", 0, 1)" }
 
+-- Bounds are checked everywhere, and accesses are of single floats.
+local BASE = {}
+local function base_tiles(bm, tm, tn, lm, more)
+  local c = { BM = bm, BN = bm, TM = tm, TN = tn, LM = lm, BK = 16, UNROLL = 16, STAGES = 2, PAD = 4 }
+  for name, value in pairs(more) do c[name] = value end
+  BASE[#BASE + 1] = c
+end
+for _, swap in ipairs { "no", "yes" } do
+  for _, vectors in ipairs { 1, 8 } do
+    BASE[#BASE + 1] = { ALG = "gemv", SWAP = swap, VECTORS = vectors, LX = 32 }
+  end
+end
+base_tiles(128, 8, 8, 8, { MINBLOCKS = 2 }) -- where there are two of them per multiprocessor
+base_tiles(64, 8, 4, 8, { SPLITK = 8 })
+base_tiles(64, 8, 4, 8, {})
+base_tiles(32, 2, 2, 8, {})
+
 -- The launch with tensor maps, of operands packed or not.
 local function with_maps(a_packed, b_packed)
   local function map(name, packed, along_k, rows, width)
@@ -248,7 +265,8 @@ local FFMA = {
     { "ORDER needs TM * TN >= 64", "TM * TN >= 64 or ORDER == 'rows'" },
     { "C is not aligned to STORE floats, or a thread has fewer neighbouring rows",
       "STORE <= min(MV, align, " .. C_VEC .. ")" },
-    { "C and a thread's rows allow a larger STORE", "not BLOCKED or STORE >= min(MV, align, " .. C_VEC .. ")" },
+    { "C and a thread's rows allow a larger STORE",
+      "not BLOCKED or STORE >= min(MV, align, " .. C_VEC .. ")", advice = true },
     { "RASTER > 1 needs many tiles", "RASTER == 1 or BLOCKED and " .. TILES .. " >= 2 * dev_sms" },
     { "warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
     { "the sides of a warp's tile differ more than fourfold (sixteenfold with WRITEBACK=coalesced)",
@@ -257,9 +275,9 @@ local FFMA = {
     { "BK is more than twice k", "BK // 2 < max(k, 16)" },
     { "EDGE=guarded and k need a tile that crosses an edge",
       "EDGE == 'whole' or not BLOCKED or k % ALONG > 0 "
-        .. "or EDGE == 'guarded' and (m % ROWS > 0 or n % COLUMNS > 0)" },
+        .. "or EDGE == 'guarded' and (m % ROWS > 0 or n % COLUMNS > 0)", advice = true },
     { "EDGE=guarded needs a tile that crosses an edge of C",
-      "EDGE ~= 'guarded' or not BLOCKED or m % ROWS > 0 or n % COLUMNS > 0" },
+      "EDGE ~= 'guarded' or not BLOCKED or m % ROWS > 0 or n % COLUMNS > 0", advice = true },
     { "EDGE=k needs TM * TN > 1", "EDGE ~= 'k' or BLOCKED" },
     { "SLICEK leaves a thread fewer than 4 steps", "BK // SLICEK >= 4" },
     { "the threads exceed a block's", "THREADS <= dev_threads_block" },
@@ -303,7 +321,7 @@ local FFMA = {
         .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
     { "A and B are aligned to more than VEC floats",
       "not BLOCKED or VEC >= min(" .. VEC_MOST
-        .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
+        .. ", sel(APART and not A_ALONG_K, STORE, 4))", advice = true },
     { "WRITEBACK=coalesced gains nothing on aligned C with long sums",
       "WRITEBACK == 'plain' or APART or m * n * k <= sel(k <= 256, 2^31, 2^26)" },
     { "WRITEBACK=coalesced needs TM * TN > 1", "WRITEBACK == 'plain' or BLOCKED" },
@@ -318,7 +336,7 @@ local FFMA = {
     { "K_TAIL=exact excludes SLICEK", "K_TAIL == 'padded' or SLICEK == 1" },
     { "K_TAIL=exact excludes SPLITK", "K_TAIL == 'padded' or SPLITK == 1" },
     { "PAD is for operands that are transposed on their way to shared memory, and needed there",
-      "not BLOCKED or (PAD > 0) == (not MAPS and (ta == 't' or tb == 'n'))" },
+      "not BLOCKED or (PAD > 0) == (not MAPS and (ta == 't' or tb == 'n'))", advice = true },
     { "LOADER=cp_async needs compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
     { "asynchronous copies need STAGES >= 2", "LOADER == 'register' or STAGES >= 2" },
     { "LOADER=register allows STAGES <= 2", "LOADER ~= 'register' or STAGES <= 2" },
@@ -420,7 +438,8 @@ local GEMV = {
 
   require = {
     { "VECTORS is less than the columns (SWAP: rows) of C", THIN .. " <= VECTORS" },
-    { "VECTORS is more than twice the columns (SWAP: rows) of C", "VECTORS // 2 < max(1, " .. THIN .. ")" },
+    { "VECTORS is more than twice the columns (SWAP: rows) of C",
+      "VECTORS // 2 < max(1, " .. THIN .. ")", advice = true },
     { "m, n or k is near 2^31", "max(m, n, k) <= 2^31 - 2^17" }, -- steps end beyond
     { "LX exceeds BLOCK", "LX <= BLOCK" },
     { "LX * VEC floats are less than a sector", "LX * VEC >= 8" },
@@ -446,7 +465,7 @@ local GEMV = {
     { "RASTER needs tiles", "RASTER == 1" },
     { "the matrix is not aligned to VEC floats", "VEC <= sel(SWAP == 'no', " .. A_VEC .. ", " .. B_VEC .. ")" },
     { "the matrix is aligned to more than VEC floats",
-      "VEC >= min(sel(SWAP == 'no', " .. A_VEC .. ", " .. B_VEC .. "), 4)" },
+      "VEC >= min(sel(SWAP == 'no', " .. A_VEC .. ", " .. B_VEC .. "), 4)", advice = true },
   },
 
   stages = {
@@ -623,6 +642,7 @@ return {
   },
 
   default = { ALG = "ffma", SWAP = "no", RASTER = 1, EDGE = "guarded", SPLITK = 1, FINISH = "last_block", VEC = 1 },
+  base = BASE,
   untuned = SUGGESTED,
 
   workspace = {

@@ -83,6 +83,16 @@ BED_TEST(gemm_parts_are_right) {
   CHECK_PARTS(b, "gemm", 0, parts);
 }
 
+/* Base configurations take any alignment, and whole tiles too. */
+BED_TEST(gemm_base_tiles_are_right) {
+  static const part parts[] = {
+      {"m=136 n=136 k=136 ta=t",
+       "ALG=mma,BM=128,BN=128,WM=64,WN=32,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled"},
+      {"m=64 n=64 k=64 tb=t", "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=32,VEC=1,LAYOUT=swizzled"},
+      {"m=70 n=33 k=67 dtype=f64", "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=16,STEP=4,VEC=1"}};
+  CHECK_PARTS(b, "gemm", 2, parts);
+}
+
 DEVICE_TEST(gemm_batched_parts_are_right) {
   static const part parts[] = {
       {"m=16 batch=53 ta=t", "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,"

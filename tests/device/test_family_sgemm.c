@@ -86,6 +86,21 @@ BED_TEST(sgemm_loading_warps_are_right) {
   CHECK_PARTS(b, "sgemm", 2, parts); /* elsewhere large tiles are for large products only */
 }
 
+/* Base configurations take any alignment, and whole tiles too. */
+BED_TEST(sgemm_base_tiles_are_right) {
+  static const part parts[] = {
+      {"m=256 n=256 k=37 ta=t",
+       "BM=128,BN=128,TM=8,TN=8,LM=8,BK=16,UNROLL=16,STAGES=2,PAD=4,MINBLOCKS=2"},
+      {"m=301 n=250 k=33 tb=t",
+       "BM=128,BN=128,TM=8,TN=8,LM=8,BK=16,UNROLL=16,STAGES=2,PAD=4,MINBLOCKS=2"},
+      {"m=70 n=68 k=300 ta=t tb=t",
+       "BM=64,BN=64,TM=8,TN=4,LM=8,BK=16,UNROLL=16,STAGES=2,PAD=4,SPLITK=8", 8},
+      {"m=128 n=7 k=300", "ALG=gemv,SWAP=no,VECTORS=8,LX=32"},
+      {"m=7 n=132 k=300", "ALG=gemv,SWAP=yes,VECTORS=8,LX=32"},
+  };
+  CHECK_PARTS(b, "sgemm", 2, parts);
+}
+
 /* Tensor maps of operands along k and across, packed or not; stream-K shares the last wave among
  * the blocks. */
 BED_TEST(sgemm_maps_and_streams_are_right) {

@@ -139,6 +139,25 @@ TEST(base_configurations_end_with_the_default) {
   street_close(&s);
 }
 
+/* Advice is for the search; a base configuration serves without it. */
+TEST(base_configurations_need_not_take_advice) {
+  street s = street_mini("'TILE <= 256' } },\n  default = {",
+                         "'TILE <= 256' }, { 'B is small', 'B > 64', advice = true } },\n"
+                         "  base = { { B = 64 }, { B = 128, MODE = 'wide' } }, default = {",
+                         "");
+  auto_space *space = NULL;
+  assert_ok(gen_config_parse(s.t, "B=64", &s.c, &s.e), &s.e);
+  assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_USAGE, "B is small");
+  assert_ok(gen_config_parse(s.t, "B=128,MODE=wide", &s.c, &s.e), &s.e);
+  assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_USAGE, "too wide");
+  err_clear(&s.e);
+  assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
+  assert_int_equal(gen_space_count(space), 1);
+  street_close(&s);
+}
+
 TEST(a_parameter_of_no_use_keeps_its_default) {
   street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
                          "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
