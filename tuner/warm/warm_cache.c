@@ -133,14 +133,13 @@ static int wait_for_some(warming *x, err *e) {
 }
 
 static int compile_all(warming *x, err *e) {
-  TRY(start_idle(x, e));
-  while (worker_pool_busy(&x->pool)) {
-    TRY(wait_for_some(x, e));
+  do {
     if (*x->o->stop) {
       return err_set(e, ERR_INTERRUPTED, "interrupted; the same command continues");
     }
     TRY(start_idle(x, e));
-  }
+    TRY(worker_pool_busy(&x->pool) ? wait_for_some(x, e) : 0);
+  } while (worker_pool_busy(&x->pool) || (x->next < x->w->n && !x->s->is_full));
   return 0;
 }
 
