@@ -49,8 +49,25 @@ int image_cache_path(arena *a, const char **path, err *e) {
   return rc || *path ? rc : err_nomem(e);
 }
 
+/* What cannot be written may hold images nevertheless: an earlier layout aside. */
+static bool open_to_read(const char *path, db **d) {
+  if (db_open_format(path, DB_READ, &format, d, NULL)) {
+    return false;
+  }
+  if ((*d)->version == format.n_steps) {
+    return true;
+  }
+  db_close(*d);
+  *d = NULL;
+  return false;
+}
+
 static int open_file(const char *path, db **d, err *e) {
-  TRY(db_open_format(path, DB_WRITE, &format, d, e));
+  err why = {0};
+  const int rc = db_open_format(path, DB_WRITE, &format, d, &why);
+  if (rc && (rc != ERR_DB || !open_to_read(path, d))) {
+    return err_copy(e, rc, &why);
+  }
   sqlite3_busy_timeout((*d)->sql, BUSY_MS);
   return db_execute(*d, "PRAGMA cache_size = -256", e);
 }

@@ -25,7 +25,8 @@ enum { IMAGE_CACHE_NBYTES = 1 << 30 }; /* what it holds at most, unless opened w
  * ~/.cache/autotune; in the arena */
 int image_cache_path(arena *a, const char **path, err *e);
 
-/* image_cache_open -- creates the file and its folders.
+/* image_cache_open -- creates the file and its folders. One that cannot be written is read: root's, in a
+ * folder of the system, say.
  *   in   max_nbytes  of all images together; 0: IMAGE_CACHE_NBYTES
  *   err  ERR_DB  others can write to it, it cannot be read, or a newer version wrote it; the message
  *        says which */

@@ -18,6 +18,7 @@ finds() {
 }
 
 prints "(0 were there)" "$autotune" warm saxpy transpose --device emu
+[ ! -s "$TUNED_CACHE/images.db-wal" ] || complain "a log is left beside the file"
 n=$(images)
 [ "$n" -gt 10 ] || complain "only $n images"
 prints "compiled 0 images for compute_90a ($n were there)" "$autotune" warm saxpy transpose --device emu

@@ -335,6 +335,40 @@ SCRATCH_TEST(killed_writers_leave_a_sound_cache) {
   image_cache_close(c);
 }
 
+/* In a child, since root can write everything. */
+static int read_as_another_user(scratch *s) {
+  image_cache *c;
+  image_cache_health is;
+  err e = {0};
+  if (!getuid() && (setgid(65534) || setuid(65534))) {
+    return 2;
+  }
+  if (image_cache_open(s->path, 0, &c, &e)) {
+    return 3;
+  }
+  const bool found = has(s, c, 1);
+  const bool refused = put_if_possible(c, 2, 1000, NULL) && image_cache_check(c, &is, &e) &&
+                       strstr(e.message, "cannot be written");
+  image_cache_close(c);
+  return found ? refused ? 0 : 4 : 5;
+}
+
+SCRATCH_TEST(file_that_cannot_be_written_is_read) {
+  int status;
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  image_cache_close(c);
+  chmod(s->path, 0444);
+  chmod(s->folder, 0555);
+  const pid_t child = fork();
+  if (!child) {
+    _exit(read_as_another_user(s));
+  }
+  waitpid(child, &status, 0);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 /* ---- behind a compiler ------------------------------------------------------------------------ */
 
 static const char KERNEL[] = "extern \"C\" __global__ void k(int *p) { *p = 7; }\n";

@@ -23,7 +23,8 @@ typedef struct warming {
   double from;
 } warming;
 
-/* The handle is closed again, since none crosses a fork. */
+/* The handle is closed again, since none crosses a fork; which leaves one complete file, that others
+ * can read where they cannot write. */
 static int measure_cache(int64_t *nbytes, err *e) {
   auto_arena a = {0};
   const char *path;
@@ -156,6 +157,7 @@ int warm_cache(const wanted_images *w, const warm_options *o, warm_state *s, err
   const int rc = run(&x, e);
   worker_pool_close(&x.pool);
   rt_compiler_close(x.compiler);
+  measure_cache(&x.held, NULL);
   s->sec = now_sec() - x.from;
   return rc;
 }
