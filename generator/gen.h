@@ -66,6 +66,7 @@ typedef struct gen_field { /* one typed field of a problem */
   const int64_t *choices; /* integers of which only some are allowed: these; NULL for a range */
   size_t n_choices;
   const char *preset; /* expression over the fields before it */
+  bool is_class;      /* of an argument: kernels are the same, and tuned for it; values are ordered */
 } gen_field;
 
 typedef struct gen_param { /* one dimension of the space, values in declaration order */

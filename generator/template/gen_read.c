@@ -59,8 +59,19 @@ static const gen_expr *read_preset(gen_reader *r, const gen_field *f) {
   return x;
 }
 
+static bool read_class(gen_reader *r, const gen_field *f) {
+  if (!gen_enter(r, "class")) {
+    return false;
+  }
+  if (!lua_isboolean(r->L, -1) || !lua_toboolean(r->L, -1) || !f->names) {
+    gen_bad(r, "class = true, and of a field of names");
+  }
+  gen_leave(r);
+  return true;
+}
+
 static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t i) {
-  static const char *const keys[] = {"default", "brief", NULL};
+  static const char *const keys[] = {"default", "brief", "class", NULL};
   gen_list(r, "a field", keys);
   f->name = gen_first_name(r, "a field's name");
   f->brief = gen_text_at(r, "brief");
@@ -71,6 +82,7 @@ static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t
     read_range(r, f);
   }
   gen_leave(r);
+  f->is_class = read_class(r, f);
   rule->preset = read_preset(r, f);
   f->preset = rule->preset->text;
   gen_declare(r, f->name, GEN_SYMBOL_FIELD, i)->types = f->names ? EXPR_TEXT : EXPR_INTEGER;

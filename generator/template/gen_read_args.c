@@ -298,7 +298,7 @@ static void read_call_fields(gen_reader *r, const gen_symbols *call) {
     if (!gen_enter(r, name)) {
       continue;
     }
-    if (gen_symbol_find(call, name, ~0u)) {
+    if (gen_symbol_find(call, name, ~0u) && t->fields[i].names) {
       gen_bad(r, "the field '%s' is an argument of the call already", name);
     }
     pairs[t->n_call_fields++] = (gen_pair){name, call_expression(r, call)};

@@ -189,10 +189,15 @@ static void add_names(const page *p) {
   str_add(p->out, "};\n\n");
 }
 
+/* A kernel serves every value of a class. */
+static bool is_choice(const gen_field *f) {
+  return f->names && !f->is_class;
+}
+
 static void add_config_struct(const page *p) {
   str_add(p->out, "#define ANY INT64_MIN\nstruct config {\n  int source; /* of images */\n");
   for (size_t i = 0; i < p->t->n_fields; i++) {
-    if (p->t->fields[i].names) { /* the text of the kernel may depend on it */
+    if (is_choice(&p->t->fields[i])) { /* the text of the kernel may depend on it */
       str_add(p->out, "  int64_t for_");
       export_id(p->out, p->t->fields[i].name);
       str_add(p->out, ";\n");
@@ -215,7 +220,7 @@ static void add_config(const page *p, const exported_variant *v) {
   str_addf(p->out, "  {%zu", v->source);
   for (size_t i = 0; i < p->t->n_fields; i++) {
     const gen_field *f = &p->t->fields[i];
-    if (f->names) {
+    if (is_choice(f)) {
       str_add(p->out, ", ");
       export_choice(p, f->names[v->choices[i]], strlen(f->names[v->choices[i]]), p->out);
     }
@@ -373,7 +378,7 @@ static int add_fits(page *p) {
                   "static int is_for(const problem *p, const struct config *c) {\n"
                   "  (void)p;\n  (void)c;\n  return 1");
   for (size_t i = 0; i < p->t->n_fields; i++) {
-    if (p->t->fields[i].names) {
+    if (is_choice(&p->t->fields[i])) {
       add_field(p, "\n      && p->", i, " == c->for_");
       add_field(p, "", i, "");
     }

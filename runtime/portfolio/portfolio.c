@@ -95,6 +95,26 @@ static bool in_range(const gen_template *t, const portfolio *c, const int64_t *v
   return true;
 }
 
+static int64_t nearest_choice(uint64_t choices, int64_t value) {
+  for (int64_t apart = 0; apart < 64; apart++) {
+    const int64_t near[] = {value - apart, value + apart};
+    for (size_t i = 0; i < 2; i++) {
+      if (near[i] >= 0 && near[i] < 64 && choices >> near[i] & 1) {
+        return near[i];
+      }
+    }
+  }
+  return value;
+}
+
+void portfolio_take_class(const gen_template *t, const portfolio *c, int64_t *values) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (t->fields[i].is_class) {
+      values[i] = nearest_choice(c->choices[i], values[i]);
+    }
+  }
+}
+
 const chooser_node *portfolio_leaf(const gen_template *t, const portfolio *c,
                                    const int64_t *values) {
   return c->n_nodes && in_range(t, c, values) ? chooser_leaf(c->nodes, values) : NULL;

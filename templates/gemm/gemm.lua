@@ -312,20 +312,24 @@ return {
     { "bias", { "none", "row", "column" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
       brief = "function of the sum, applied last" },
+    { "alpha_is", { "1", "any" }, default = "1", class = true,
+      brief = "alpha that kernels are tuned with; they compute with every alpha" },
+    { "beta_is", { "0", "1", "any" }, default = "0", class = true,
+      brief = "beta, likewise; C is read unless it is 0" },
   },
 
   args = {
     { "m", "i32", value = "m" },
     { "n", "i32", value = "n" },
     { "k", "i32", value = "k" },
-    { "alpha", "f64", sample = 1 },
+    { "alpha", "f64", sample = "sel(alpha_is == '1', 1, -0.75)" },
     { "A", "dtype", "in", count = "lda * max(0, sel(ta == 'n', k, m) - 1) + " .. A_EXTENT,
       fill = { "uniform", -1, 1 } },
     { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align)" },
     { "B", "dtype", "in", count = "ldb * max(0, sel(tb == 'n', n, k) - 1) + " .. B_EXTENT,
       fill = { "uniform", -1, 1 } },
     { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align)" },
-    { "beta", "f64", sample = 0 },
+    { "beta", "f64", sample = "sel(beta_is == '0', 0, sel(beta_is == '1', 1, 0.5))" },
     -- With beta 0, C is not read: it may hold a NaN.
     { "C", "ctype", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
       overwritten = "beta == 0" },
@@ -340,7 +344,11 @@ return {
     "ldc",
     align = "min(pow2div(A // (" .. NBYTES .. "), 8), pow2div(B // (" .. NBYTES .. "), 8), "
       .. "pow2div(C // (" .. C_NBYTES .. "), 8), pow2div(lda, 8), pow2div(ldb, 8), "
-      .. "pow2div(ldc, 8))" },
+      .. "pow2div(ldc, 8))",
+    alpha_is = "sel(alpha == 1, '1', 'any')",
+    beta_is = "sel(beta == 0, '0', sel(beta == 1, '1', 'any'))",
+    -- With alpha 0, A and B are not read: they may hold NaNs.
+    k = "sel(alpha == 0, 0, k)" },
 
   call_require = {
     { "lda is less than the rows of A", "lda >= max(1, " .. A_EXTENT .. ")" },
@@ -402,7 +410,7 @@ return {
     { alpha = -0.75, beta = 0.5 },
     { lda = "roundup(max(1, " .. A_EXTENT .. "), align) + align",
       ldb = "roundup(max(1, " .. B_EXTENT .. "), align) + 3 * align",
-      ldc = "roundup(max(1, m), align) + 2 * align", beta = -1 },
+      ldc = "roundup(max(1, m), align) + 2 * align", beta = "sel(beta_is == '0', -1, 0)" },
     { alpha = 0, beta = 0.5 },
   },
 
@@ -422,7 +430,7 @@ return {
   },
 
   flops = "2 * m * n * k",
-  bytes = "(" .. NBYTES .. ") * (m * k + k * n) + (" .. C_NBYTES .. ") * m * n",
+  bytes = "(" .. NBYTES .. ") * (m * k + k * n) + (" .. C_NBYTES .. ") * sel(beta_is == '0', 1, 2) * m * n",
 
   sizes = {
     emu = { "m=72 n=40 k=88 ta=t", "m=37 n=29 k=35 tb=t dtype=f16 ctype=f32",

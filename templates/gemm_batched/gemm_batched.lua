@@ -140,13 +140,17 @@ return {
     { "bias", { "none", "row", "column" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
       brief = "function of the sum, applied last" },
+    { "alpha_is", { "1", "any" }, default = "1", class = true,
+      brief = "alpha that kernels are tuned with; they compute with every alpha" },
+    { "beta_is", { "0", "1", "any" }, default = "0", class = true,
+      brief = "beta, likewise; C is read unless it is 0" },
   },
 
   args = {
     { "m", "i32", value = "m" },
     { "n", "i32", value = "n" },
     { "k", "i32", value = "k" },
-    { "alpha", "f64", sample = 1 },
+    { "alpha", "f64", sample = "sel(alpha_is == '1', 1, -0.75)" },
     { "A", "dtype", "in", count = count("lda", "stride_a", A_ROWS, A_COLS),
       fill = { "uniform", -1, 1 }, optional = "layout == 'pointers'" },
     { "lda", "i64", sample = leading(A_ROWS) },
@@ -155,7 +159,7 @@ return {
       fill = { "uniform", -1, 1 }, optional = "layout == 'pointers'" },
     { "ldb", "i64", sample = leading(B_ROWS) },
     { "stride_b", "i64", sample = stride("ldb", B_ROWS, B_COLS) },
-    { "beta", "f64", sample = 0 },
+    { "beta", "f64", sample = "sel(beta_is == '0', 0, sel(beta_is == '1', 1, 0.5))" },
     -- With beta 0, C is not read: it may hold a NaN.
     { "C", "dtype", "inout", count = count("ldc", "stride_c", "m", "n"),
       fill = { "uniform", -1, 1 }, overwritten = "beta == 0",
@@ -185,7 +189,11 @@ return {
     align = "min(pow2div(A // (" .. NBYTES .. "), 4), pow2div(B // (" .. NBYTES .. "), 4), "
       .. "pow2div(C // (" .. NBYTES .. "), 4), sel(" .. CONTIGUOUS .. ", 4, min(pow2div(lda, 4), "
       .. "pow2div(ldb, 4), pow2div(ldc, 4), pow2div(stride_a, 4), pow2div(stride_b, 4), "
-      .. "pow2div(stride_c, 4))))" },
+      .. "pow2div(stride_c, 4))))",
+    alpha_is = "sel(alpha == 1, '1', 'any')",
+    beta_is = "sel(beta == 0, '0', sel(beta == 1, '1', 'any'))",
+    -- With alpha 0, A and B are not read: they may hold NaNs.
+    k = "sel(alpha == 0, 0, k)" },
 
   call_require = {
     { "lda is less than the rows of A", "lda >= " .. A_ROWS },
@@ -283,6 +291,7 @@ return {
     {},
     { alpha = -0.75, beta = 0.5 },
     { alpha = 0, beta = -1 },
+    { beta = "sel(beta_is == '0', -1, 0)" },
   },
 
   -- Adding up k products of numbers uniform in [-1, 1] with rounding error u stays below 4 u k, as
@@ -295,7 +304,7 @@ return {
   },
 
   flops = "2 * batch * m * n * k",
-  bytes = "(" .. NBYTES .. ") * batch * (m * k + k * n + m * n)",
+  bytes = "(" .. NBYTES .. ") * batch * (m * k + k * n + sel(beta_is == '0', 1, 2) * m * n)",
 
   sizes = {
     emu = { "m=5 batch=41", "m=7 n=3 k=9 ta=t tb=t batch=13", "m=13 batch=6 dtype=f64",

@@ -45,19 +45,23 @@ return {
     { "bias", { "none", "row" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
       brief = "the function applied last" },
+    { "alpha_is", { "1", "any" }, default = "1", class = true,
+      brief = "alpha that kernels are tuned with; they compute with every alpha" },
+    { "beta_is", { "0", "1", "any" }, default = "0", class = true,
+      brief = "beta, likewise; y is read unless it is 0" },
   },
 
   args = {
     { "m", "i32", value = "m" },
     { "n", "i32", value = "n" },
-    { "alpha", "f64", sample = 1 },
+    { "alpha", "f64", sample = "sel(alpha_is == '1', 1, -0.75)" },
     { "A", "dtype", "in", count = "lda * max(0, n - 1) + m", fill = { "uniform", -1, 1 } },
     { "lda", "i64", sample = "roundup(max(1, m), align)" },
     { "x", "dtype", "in", count = "max(0, " .. DEPTH .. " - 1) * abs(incx) + min(1, " .. DEPTH .. ")",
       fill = { "uniform", -1, 1 } },
     { "incx", "i64", sample = "sel(unit == 1, 1, 2)",
       brief = "increment; negative: backwards from the end" },
-    { "beta", "f64", sample = 0 },
+    { "beta", "f64", sample = "sel(beta_is == '0', 0, sel(beta_is == '1', 1, 0.5))" },
     -- With beta 0, y is not read: it may hold a NaN.
     { "y", "dtype", "inout",
       count = "max(0, " .. OUTPUTS .. " - 1) * abs(incy) + min(1, " .. OUTPUTS .. ")",
@@ -72,7 +76,11 @@ return {
   call = { "trans", "dtype", "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy",
     unit = "sel(incx == 1, 1, 0)",
     align = "min(pow2div(A // (" .. NBYTES .. "), 8), pow2div(x // (" .. NBYTES .. "), 8), "
-      .. "pow2div(lda, 8))" },
+      .. "pow2div(lda, 8))",
+    alpha_is = "sel(alpha == 1, '1', 'any')",
+    beta_is = "sel(beta == 0, '0', sel(beta == 1, '1', 'any'))",
+    -- With alpha 0, A and x are not read: they may hold NaNs.
+    m = "sel(alpha == 0 and trans == 't', 0, m)", n = "sel(alpha == 0 and trans == 'n', 0, n)" },
 
   call_require = {
     { "lda is less than the rows of A", "lda >= max(1, m)" },
@@ -184,7 +192,7 @@ return {
   cases = {
     {},
     { alpha = -0.75, beta = 0.5, incx = "sel(unit == 1, 1, -3)", incy = -2 },
-    { lda = "roundup(max(1, m), align) + 3 * align", beta = -1, incx = "sel(unit == 1, 1, 1)",
+    { lda = "roundup(max(1, m), align) + 3 * align", beta = "sel(beta_is == '0', -1, 0)", incx = "sel(unit == 1, 1, 1)",
       incy = 3 },
     { alpha = 0, beta = 0.5 },
   },
@@ -202,7 +210,7 @@ return {
   },
 
   flops = "2 * m * n",
-  bytes = "(" .. NBYTES .. ") * (m * n + m + n)",
+  bytes = "(" .. NBYTES .. ") * (m * n + m + n + sel(beta_is == '0', 0, " .. OUTPUTS .. "))",
 
   sizes = {
     emu = { "m=300 n=70", "m=75 n=61 trans=t unit=0", "m=64 n=50 dtype=bf16 bias=row act=relu",

@@ -580,20 +580,24 @@ return {
       brief = "error allowed: strict, of single-precision FMAs, on numbers of any size; fp32, no "
         .. "more than theirs by other means, but of numbers below 2^-113 only what multiples of 2^-136 "
         .. "hold counts; tf32, bf16, of factors rounded to 11 or 8 bits, the largest to infinity" },
+    { "alpha_is", { "1", "any" }, default = "1", class = true,
+      brief = "alpha that kernels are tuned with; they compute with every alpha" },
+    { "beta_is", { "0", "1", "any" }, default = "0", class = true,
+      brief = "beta, likewise; C is read unless it is 0" },
   },
 
   args = {
     { "m", "i32", value = "m" },
     { "n", "i32", value = "n" },
     { "k", "i32", value = "k" },
-    { "alpha", "f32", sample = 1 },
+    { "alpha", "f32", sample = "sel(alpha_is == '1', 1, -0.75)" },
     { "A", "f32", "in", count = "lda * max(0, sel(ta == 'n', k, m) - 1) + " .. A_EXTENT,
       fill = { "uniform", -1, 1 } },
     { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align_a)" },
     { "B", "f32", "in", count = "ldb * max(0, sel(tb == 'n', n, k) - 1) + " .. B_EXTENT,
       fill = { "uniform", -1, 1 } },
     { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align_b)" },
-    { "beta", "f32", sample = 0 },
+    { "beta", "f32", sample = "sel(beta_is == '0', 0, sel(beta_is == '1', 1, 0.5))" },
     -- With beta 0, C is not read: it may hold a NaN.
     { "C", "f32", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
       overwritten = "beta == 0" },
@@ -607,7 +611,11 @@ return {
   call = { "ta", "tb", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc",
     align = "min(pow2div(C // 4, 4), pow2div(ldc, 4))",
     align_a = "min(pow2div(A // 4, 4), pow2div(lda, 4))",
-    align_b = "min(pow2div(B // 4, 4), pow2div(ldb, 4))" },
+    align_b = "min(pow2div(B // 4, 4), pow2div(ldb, 4))",
+    alpha_is = "sel(alpha == 1, '1', 'any')",
+    beta_is = "sel(beta == 0, '0', sel(beta == 1, '1', 'any'))",
+    -- With alpha 0, A and B are not read: they may hold NaNs.
+    k = "sel(alpha == 0, 0, k)" },
 
   call_require = {
     { "lda is less than the rows of A", "lda >= max(1, " .. A_EXTENT .. ")" },
@@ -672,7 +680,7 @@ return {
     { alpha = -0.75, beta = 0.5 },
     { lda = "roundup(max(1, " .. A_EXTENT .. "), align_a) + align_a",
       ldb = "roundup(max(1, " .. B_EXTENT .. "), align_b) + 3 * align_b",
-      ldc = "roundup(max(1, m), align) + 2 * align", beta = -1 },
+      ldc = "roundup(max(1, m), align) + 2 * align", beta = "sel(beta_is == '0', -1, 0)" },
     { alpha = 0, beta = 0.5 },
   },
 
@@ -691,7 +699,7 @@ return {
     .. "sel(accuracy == 'bf16', 2.0^-7, 0)) * k^0.5", rel = 2^-22 },
 
   flops = "2 * m * n * k",
-  bytes = "4 * (m * k + k * n + m * n)",
+  bytes = "4 * (m * k + k * n + sel(beta_is == '0', 1, 2) * m * n)",
 
   sizes = {
     emu = { "m=64 n=64 k=32", "m=44 n=16 k=700 tb=t", "m=37 n=29 k=19 ta=t tb=t", "m=100 n=100 k=100",

@@ -20,6 +20,7 @@ typedef struct bed {
   arena a;
   uint64_t values[ARGS];
   const void *args[ARGS];
+  void *before[ARGS]; /* what the buffers hold */
 } bed;
 
 static void fill(const gen_datum *m, void *to) {
@@ -35,7 +36,7 @@ static void fill(const gen_datum *m, void *to) {
 
 static void lay(bed *b, const char *problem) {
   static const gen_number numbers[] = {
-#define LIMIT(name, text) {#name, 1024},
+#define LIMIT(name, text) {#name, 65536},
       GEN_DEVICE_LIST(LIMIT)
 #undef LIMIT
   };
@@ -56,6 +57,8 @@ static void lay(bed *b, const char *problem) {
     if (b->t->args[i].dir != GEN_SCALAR) {
       void *buffer = arena_new(&b->a, m->count * 8 + 8);
       fill(m, buffer);
+      b->before[i] = arena_new(&b->a, m->count * 8 + 8);
+      memcpy(b->before[i], buffer, m->count * 8);
       b->values[i] = (uintptr_t)buffer;
     }
   }
@@ -92,19 +95,33 @@ static int64_t scalar(const bed *b, const char *name) {
   return (int64_t)b->values[arg(b, name)];
 }
 
-static double element(const bed *b, const char *name, int64_t i) {
-  const size_t at = arg(b, name);
-  const void *buffer = (const void *)(uintptr_t)b->values[at];
+static double element_of(const bed *b, size_t at, const void *buffer, int64_t i) {
   assert_true(i >= 0 && (uint64_t)i < b->data->args[at].count);
   return b->data->args[at].type == DTYPE_f64 ? ((const double *)buffer)[i]
                                              : ((const float *)buffer)[i];
+}
+
+static double element(const bed *b, const char *name, int64_t i) {
+  const size_t at = arg(b, name);
+  return element_of(b, at, (const void *)(uintptr_t)b->values[at], i);
 }
 
 static bool is_t(const bed *b, const char *field) {
   return !strcmp(peer_word(b->t, &b->p, field), "t");
 }
 
-/* alpha is 1 and beta 0 in every template. */
+static double factor(const bed *b, const char *name) {
+  const size_t at = arg(b, name);
+  return dtype_decode(b->data->args[at].type, b->values[at]);
+}
+
+/* alpha sum + beta C, exact for the small whole numbers here. */
+static double scaled(const bed *b, double sum, const char *name, int64_t i) {
+  const size_t at = arg(b, name);
+  const double beta = factor(b, "beta");
+  return factor(b, "alpha") * sum + (beta != 0 ? beta * element_of(b, at, b->before[at], i) : 0);
+}
+
 static void check_gemm(const bed *b, int64_t a0, int64_t b0, int64_t c0) {
   const int64_t m = whole(b, "m"), n = whole(b, "n"), k = whole(b, "k");
   const int64_t lda = scalar(b, "lda"), ldb = scalar(b, "ldb"), ldc = scalar(b, "ldc");
@@ -115,15 +132,17 @@ static void check_gemm(const bed *b, int64_t a0, int64_t b0, int64_t c0) {
         sum += element(b, "A", a0 + (is_t(b, "ta") ? i * lda + l : l * lda + i)) *
                element(b, "B", b0 + (is_t(b, "tb") ? l * ldb + j : j * ldb + l));
       }
-      assert_true(element(b, "C", c0 + j * ldc + i) == sum);
+      assert_true(element(b, "C", c0 + j * ldc + i) == scaled(b, sum, "C", c0 + j * ldc + i));
     }
   }
 }
 
 TEST(sgemm) {
-  static const char *const problems[] = {"sgemm m=5 n=7 k=3", "sgemm m=5 n=7 k=3 ta=t",
-                                         "sgemm m=4 n=2 k=9 tb=t", "sgemm m=1 n=8 k=2 ta=t tb=t"};
-  for (size_t i = 0; i < 8; i++) {
+  static const char *const problems[] = {
+      "sgemm m=5 n=7 k=3",           "sgemm m=5 n=7 k=3 ta=t",
+      "sgemm m=4 n=2 k=9 tb=t",      "sgemm m=1 n=8 k=2 ta=t tb=t",
+      "sgemm m=5 n=7 k=3 beta_is=1", "sgemm m=5 n=7 k=3 alpha_is=any beta_is=any"};
+  for (size_t i = 0; i < 12; i++) {
     bed b;
     lay(&b, problems[i / 2]);
     call(&b, i % 2 ? &peer_cublas_tf32 : &peer_cublas);
@@ -135,8 +154,9 @@ TEST(sgemm) {
 TEST(gemm_batched) {
   static const char *const problems[] = {"gemm_batched m=3 n=5 k=2 batch=4 ta=t",
                                          "gemm_batched m=3 n=5 k=2 batch=4 tb=t layout=strided",
-                                         "gemm_batched m=4 batch=3 dtype=f64"};
-  for (size_t i = 0; i < 3; i++) {
+                                         "gemm_batched m=4 batch=3 dtype=f64",
+                                         "gemm_batched m=4 batch=3 alpha_is=any beta_is=any"};
+  for (size_t i = 0; i < 4; i++) {
     bed b;
     lay(&b, problems[i]);
     call(&b, &peer_cublas);
@@ -149,9 +169,10 @@ TEST(gemm_batched) {
 }
 
 TEST(gemv) {
-  static const char *const problems[] = {"gemv m=5 n=3", "gemv m=5 n=3 trans=t",
-                                         "gemv m=4 n=6 unit=0 dtype=f64"};
-  for (size_t i = 0; i < 3; i++) {
+  static const char *const problems[] = {
+      "gemv m=5 n=3", "gemv m=5 n=3 trans=t", "gemv m=4 n=6 unit=0 dtype=f64",
+      "gemv m=4 n=6 dtype=f64 beta_is=1", "gemv m=4 n=6 alpha_is=any beta_is=any"};
+  for (size_t i = 0; i < 5; i++) {
     bed b;
     lay(&b, problems[i]);
     call(&b, &peer_cublas);
@@ -163,7 +184,7 @@ TEST(gemv) {
         sum += element(&b, "A", t ? r * lda + l : l * lda + r) *
                element(&b, "x", l * scalar(&b, "incx"));
       }
-      assert_true(element(&b, "y", r) == sum);
+      assert_true(element(&b, "y", r) == scaled(&b, sum, "y", r));
     }
     clear(&b);
   }
@@ -182,6 +203,34 @@ TEST(transpose) {
         assert_true(element(&b, "y", c * rows + r) == element(&b, "x", r * cols + c));
       }
     }
+    clear(&b);
+  }
+}
+
+/* The first case, which is timed, is of the problem's class, and has C read where beta is not 0. */
+TEST(factors_are_of_their_class) {
+  static const struct {
+    const char *problem;
+    double alpha, beta, bytes;
+  } cases[] = {{"sgemm m=8 n=8 k=8", 1, 0, 4 * 3 * 64},
+               {"sgemm m=8 n=8 k=8 beta_is=1", 1, 1, 4 * 4 * 64},
+               {"sgemm m=8 n=8 k=8 alpha_is=any beta_is=any", -0.75, 0.5, 4 * 4 * 64},
+               {"gemm m=8 n=8 k=8 ctype=f32 beta_is=1", 1, 1, 2 * 2 * 64 + 2 * 4 * 64},
+               {"gemm_batched m=8 n=8 k=8 batch=3 beta_is=any", 1, 0.5, 3 * 4 * 4 * 64},
+               {"gemv m=8 n=8 alpha_is=any", -0.75, 0, 4 * (64 + 16)},
+               {"gemv m=8 n=8 trans=t beta_is=any", 1, 0.5, 4 * (64 + 24)}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bed b;
+    err e = {0};
+    gen_config c;
+    const gen_plan *plan;
+    lay(&b, cases[i].problem);
+    assert_true(factor(&b, "alpha") == cases[i].alpha && factor(&b, "beta") == cases[i].beta);
+    const size_t c_at = arg(&b, gen_arg_find(b.t, "C") ? "C" : "y");
+    assert_int_equal(b.data->args[c_at].overwritten, cases[i].beta == 0);
+    gen_config_default(b.t, &c);
+    assert_ok(gen_plan_make(b.g, &c, &b.a, &plan, &e), &e);
+    assert_true(plan->bytes == cases[i].bytes);
     clear(&b);
   }
 }

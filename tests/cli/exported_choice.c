@@ -25,11 +25,14 @@ typedef struct lua { /* the generator's view of a problem */
 } lua;
 
 static sgemm_problem exported(const gen_problem *p) {
-  static const int64_t texts[] = {SGEMM_TEXT_n, SGEMM_TEXT_t};
-  return (sgemm_problem){p->values[0].i,        p->values[1].i,        p->values[2].i,
-                         texts[p->values[3].i], texts[p->values[4].i], p->values[5].i,
-                         p->values[6].i,        p->values[7].i,        SGEMM_TEXT_none,
-                         SGEMM_TEXT_none,       SGEMM_TEXT_none,       SGEMM_TEXT_strict};
+  static const int64_t texts[] = {SGEMM_TEXT_n, SGEMM_TEXT_t},
+                       alpha[] = {SGEMM_TEXT_1, SGEMM_TEXT_any},
+                       beta[] = {SGEMM_TEXT_0, SGEMM_TEXT_1, SGEMM_TEXT_any};
+  return (sgemm_problem){p->values[0].i,         p->values[1].i,        p->values[2].i,
+                         texts[p->values[3].i],  texts[p->values[4].i], p->values[5].i,
+                         p->values[6].i,         p->values[7].i,        SGEMM_TEXT_none,
+                         SGEMM_TEXT_none,        SGEMM_TEXT_none,       SGEMM_TEXT_strict,
+                         alpha[p->values[12].i], beta[p->values[13].i]};
 }
 
 static int fail(const char *what, const lua *l, const gen_problem *p, int i) {
@@ -242,8 +245,8 @@ int main(int argc, char **argv) {
   int bad = 0, n_fit = 0, n_default = 0, n_overlap = 0;
   if (cuInit(0) || read_limits(&k, 0) || rt_emu_open(NULL, &d, &e) ||
       gen_open(NULL, "sgemm", &l.t, &e) ||
-      sample_sizes(l.t, "m=1..3000 n=1..3000 k=1..3000 align=1,2,4", PROBLEMS, 11, true, &l.memory,
-                   &drawn, &e)) {
+      sample_sizes(l.t, "m=1..3000 n=1..3000 k=1..3000 align=1,2,4 beta_is=0,0,1,any", PROBLEMS, 11,
+                   true, &l.memory, &drawn, &e)) {
     printf("setting up: %s\n", e.message);
     return 1;
   }

@@ -183,6 +183,126 @@ CONTEXT_TEST(a_writer_moves_the_rows) {
   check_served(f, "saxpy n=1000", "BLOCK=128", TUNED_EXACT); /* equally fast: in the alphabet */
 }
 
+/* ---- problems that lacked fields ------------------------------------------------------------- */
+
+/* As the texts of before had them, complete. */
+static const struct {
+  const char *problem, *config;
+} of_before[] = {
+    {"sgemm m=160 n=96 k=64 ta=n tb=t align=4 align_a=4 align_b=4 scale=none bias=none act=none"
+     " accuracy=strict",
+     "BM=16,BN=16"},
+    {"gemm m=64 n=64 k=64 ta=t tb=n dtype=f64 ctype=f64 align=8 scale=none bias=row act=relu", ""},
+    {"gemm_batched m=8 n=8 k=8 batch=1000 ta=n tb=n dtype=f32 layout=packed align=4 scale=none"
+     " bias=none act=none",
+     ""},
+    {"gemv m=300 n=70 trans=t dtype=f32 unit=1 align=4 scale=none bias=none act=none", "BLOCK=64"},
+};
+enum { OF_BEFORE = sizeof of_before / sizeof *of_before };
+
+/* The i-th former digest of the problem's family; NULL: there are no more. */
+static const char *former_of(arena *a, const char *problem, size_t i) {
+  gen_former *list;
+  size_t n;
+  err e = {0};
+  const size_t length = strcspn(problem, " ");
+  assert_ok(gen_former_list(a, &list, &n, &e), &e);
+  for (size_t k = 0; k < n; k++) {
+    if (strlen(list[k].family) == length && !strncmp(list[k].family, problem, length) && !i--) {
+      return list[k].digest;
+    }
+  }
+  return NULL;
+}
+
+static void check_all_served(fixture *f) {
+  reopen(f, NULL);
+  for (size_t i = 0; i < OF_BEFORE; i++) {
+    char tuned[300];
+    const tuned_kernel_info info = info_of(f, of_before[i].problem);
+    snprintf(tuned, sizeof tuned, "%s alpha_is=1 beta_is=0", of_before[i].problem);
+    assert_int_equal(info.origin, TUNED_EXACT);
+    assert_string_equal(info.tuned_problem, tuned);
+    assert_non_null(strstr(info.config, of_before[i].config));
+    assert_true(info.expected_sec > 1.24e-6 && info.expected_sec < 1.26e-6);
+  }
+}
+
+static void put_all_of_before(fixture *f, size_t digest) {
+  auto_arena a = {0};
+  for (size_t i = 0; i < OF_BEFORE; i++) {
+    store_put(f, &(stored){.problem = of_before[i].problem,
+                           .config = of_before[i].config,
+                           .hash = former_of(&a, of_before[i].problem, digest),
+                           .no_image = true});
+  }
+}
+
+/* Results of every former text, read-only and written, are those of the class they were measured
+ * with. */
+CONTEXT_TEST(results_without_classes_are_served) {
+  auto_arena a = {0};
+  for (size_t digest = 0; former_of(&a, "sgemm", digest); digest++) {
+    err e = {0};
+    db *d;
+    db_problem *rows;
+    size_t n;
+    remove(f->db_path);
+    put_all_of_before(f, digest);
+    check_all_served(f);
+    assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
+    assert_ok(serve_follow(d, &e), &e);
+    assert_ok(db_verify(d, &e), &e);
+    assert_ok(db_problems(d, NULL, &a, &rows, &n, &e), &e);
+    assert_int_equal(n, OF_BEFORE);
+    for (size_t i = 0; i < n; i++) {
+      assert_non_null(strstr(rows[i].problem, " alpha_is=1 beta_is=0"));
+    }
+    db_close(d);
+    check_all_served(f);
+  }
+}
+
+/* Texts are updated without their template; what comes of it is canonical. */
+TEST(updated_problems_are_canonical) {
+  for (size_t i = 0; i < OF_BEFORE; i++) {
+    auto_template *t = NULL;
+    auto_str now = {0}, text = {0};
+    gen_problem p;
+    err e = {0};
+    char family[20];
+    snprintf(family, sizeof family, "%.*s", (int)strcspn(of_before[i].problem, " "),
+             of_before[i].problem);
+    assert_ok(gen_open(NULL, family, &t, &e), &e);
+    gen_problem_update(family, of_before[i].problem, &now);
+    assert_ok(gen_problem_parse(t, str_text(&now), &p, &e), &e);
+    gen_problem_text(t, &p, &text);
+    assert_string_equal(str_text(&text), str_text(&now));
+  }
+}
+
+/* A portfolio of before serves all classes. */
+CONTEXT_TEST(a_portfolio_without_classes_is_served) {
+  static const char text[] =
+      "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\nrange m 100 1000\nrange n 16 1000\n"
+      "range trans n\nrange dtype f32\nrange unit 1 1\nrange align 1 8\nrange scale none\n"
+      "range bias none\nrange act none\nconfig BLOCK=128\nleaf 0.125 0.2 0\n";
+  auto_arena a = {0};
+  err e = {0};
+  db *d;
+  bool kept;
+  int64_t template_id, device_id;
+  put_all_of_before(f, 0);
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
+  assert_ok(db_template_find(d, former_of(&a, "gemv", 0), &template_id, &e), &e);
+  assert_ok(db_device_find(d, str_text(&inside(f)->device_key), &device_id, &e), &e);
+  assert_ok(db_portfolio_put(d, template_id, device_id, text, NULL, &kept, &e), &e);
+  db_close(d);
+  reopen(f, NULL);
+  assert_int_equal(info_of(f, "gemv m=500 n=100").origin, TUNED_PORTFOLIO);
+  assert_int_equal(info_of(f, "gemv m=500 n=100 beta_is=any").origin, TUNED_PORTFOLIO);
+}
+
 int main(int argc, char **argv) {
   return context_tests_run(argc, argv);
 }

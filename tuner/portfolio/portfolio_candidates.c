@@ -31,10 +31,10 @@ static void add_candidate(portfolio_run *r, const gen_config *c) {
   }
 }
 
-/* Has it names, such as transpositions and types, that are to be served? */
+/* Has it names, such as transpositions and types, that are to be served? Results of any class do. */
 static bool is_wanted(const portfolio_run *r, const gen_problem *p) {
   for (size_t f = 0; f < r->t->n_fields; f++) {
-    bool any = !r->sizes.n || !r->t->fields[f].names;
+    bool any = !r->sizes.n || !r->t->fields[f].names || r->t->fields[f].is_class;
     for (size_t i = 0; i < r->sizes.n && !any; i++) {
       any = r->sizes.p[i].values[f].i == p->values[f].i;
     }

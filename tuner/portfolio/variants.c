@@ -111,7 +111,7 @@ static void read_values(const finder *f, const gen_problem *p, int64_t *values) 
 
 static bool same_choices(const gen_template *t, const int64_t *a, const gen_problem *p) {
   for (size_t i = 0; i < t->n_fields; i++) {
-    if (t->fields[i].names && a[i] != p->values[i].i) {
+    if (t->fields[i].names && !t->fields[i].is_class && a[i] != p->values[i].i) {
       return false;
     }
   }

@@ -151,33 +151,68 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
   c->distance[i] = INFINITY;
 }
 
-static bool same_fields(const serve_choose *c, const serve_known_row *row) {
-  size_t i = 0;
-  while (i < c->t->n_fields && fabs(c->octaves[i] - row->octaves[i]) < SAME_DISTANCE) {
-    i++;
+/* How far apart their classes are, the problem and the row's, where all else is the same; else
+ * infinite. */
+static double class_distance(const serve_choose *c, const serve_known_row *row) {
+  double apart = 0;
+  for (size_t i = 0; i < c->t->n_fields; i++) {
+    const double d = fabs(c->octaves[i] - row->octaves[i]);
+    if (d > SAME_DISTANCE && !c->t->fields[i].is_class) {
+      return INFINITY;
+    }
+    apart += d;
   }
-  return i == c->t->n_fields;
+  return apart;
 }
 
-/* Exactly this problem, tuned on another device of about this size, and not tried yet. */
-static bool is_same(const serve_choose *c, size_t i) {
+/* In which order rows of the same problem are taken: of its own class first, then of this device.
+ * Infinite: it is another problem, the exact one, or tried already: then its distance is infinite
+ * or, if it is not valid here, negative. */
+static double order_of(const serve_choose *c, size_t i) {
+  enum { FROM_ELSEWHERE = 1000 };
   const serve_known_row *row = &c->known->rows[i];
-  return same_fields(c, row) && !was_exact(c, row) && device_distance(row) < SAME_DEVICE &&
-         !(c->distance && isinf(c->distance[i]));
+  const double apart = class_distance(c, row);
+  if (isinf(apart) || was_exact(c, row) || device_distance(row) >= SAME_DEVICE ||
+      (c->distance && (isinf(c->distance[i]) || c->distance[i] < 0))) {
+    return INFINITY;
+  }
+  return apart < SAME_DISTANCE ? 0 : apart + (row->origin == TUNED_NEAREST ? 0 : FROM_ELSEWHERE);
 }
 
-int choose_same(serve_choose *c, serve_pick *pick, bool *found, err *e) {
-  gen_config config;
-  for (size_t i = 0; i < c->known->n && !*found; i++) {
-    if (is_same(c, i)) {
-      TRY(measure_distances(c, e));
-      if (valid_row(c, i, &config)) {
-        take_row(c, i, &config, pick);
-        *found = true;
-      }
+static size_t first_same(const serve_choose *c) {
+  size_t best = c->known->n;
+  double least = INFINITY;
+  for (size_t i = 0; i < c->known->n && least > 0; i++) {
+    const double order = order_of(c, i);
+    if (order < least) {
+      least = order;
+      best = i;
+    }
+  }
+  return best;
+}
+
+static int next_same(serve_choose *c, serve_pick *pick, bool *found, err *e) {
+  size_t i;
+  while (!*found && (i = first_same(c)) < c->known->n) {
+    gen_config config;
+    TRY(measure_distances(c, e));
+    if (valid_row(c, i, &config)) {
+      take_row(c, i, &config, pick);
+      *found = true;
+    } else {
+      c->distance[i] = -1 - c->distance[i];
     }
   }
   return 0;
+}
+
+int choose_same(serve_choose *c, serve_pick *pick, bool *found, err *e) {
+  const int rc = next_same(c, pick, found, e);
+  for (size_t i = 0; c->distance && i < c->known->n; i++) {
+    c->distance[i] = c->distance[i] < 0 ? -1 - c->distance[i] : c->distance[i];
+  }
+  return rc;
 }
 
 static bool is_suggested(serve_choose *c) {

@@ -24,7 +24,7 @@ typedef struct serve_choose { /* state while one problem's kernel is being found
   size_t n_ranked;
   bool ranked_all;
   float *apart; /* distances of the model's sizes from this one; NULL: not needed yet */
-  int64_t values[GEN_MAX_FIELDS]; /* of the problem's fields */
+  int64_t values[GEN_MAX_FIELDS]; /* of the problem's fields; of a class, the portfolio's */
   double octaves[GEN_MAX_FIELDS]; /* the same for distances */
   double *distance;               /* per known row; infinite: not eligible, or tried already */
   struct serve_adapted **adapted; /* per known row; NULL: as it is */
@@ -33,8 +33,8 @@ typedef struct serve_choose { /* state while one problem's kernel is being found
 
 /* ---- candidates: tuned problems of the family, the nearest first ------------------------------ */
 
-/* choose_same -- exactly this problem, tuned on another device of about this size; *found: there is
- * one */
+/* choose_same -- the next of: exactly this problem, tuned on another device of about this size; this
+ * problem of another class (gen_field), tuned here, then on such a device. *found: there is one */
 int choose_same(serve_choose *c, serve_pick *pick, bool *found, err *e);
 /* choose_nearest -- the next nearest; *found: there is one that precedes the template's suggestion
  * */

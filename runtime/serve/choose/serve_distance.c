@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+/* Of neighbouring values of a class. */
+static const double CLASS_OCTAVES = 0.25;
+
 static double octaves_of(int64_t value) {
   const double x = log2(1 + fabs((double)value));
   return value < 0 ? -x : x;
@@ -9,7 +12,10 @@ static double octaves_of(int64_t value) {
 
 void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves) {
   for (size_t i = 0; i < t->n_fields; i++) {
-    octaves[i] = t->fields[i].names ? (double)values[i] : octaves_of(values[i]);
+    const gen_field *f = &t->fields[i];
+    octaves[i] = f->is_class ? CLASS_OCTAVES * (double)values[i]
+                 : f->names  ? (double)values[i]
+                             : octaves_of(values[i]);
   }
 }
 
@@ -17,7 +23,8 @@ double serve_distance_squared(const gen_template *t, const double *a, const doub
                               double most) {
   double sum = 0;
   for (size_t i = 0; i < t->n_fields && sum < most; i++) {
-    sum += t->fields[i].names && a[i] != b[i] ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
+    const bool apart = t->fields[i].names && !t->fields[i].is_class && a[i] != b[i];
+    sum += apart ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
   }
   return sum < most ? sum : INFINITY;
 }

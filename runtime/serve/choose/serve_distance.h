@@ -1,13 +1,13 @@
 /* serve_distance.h -- how far apart two problems of a family are: in octaves (an octave is a factor
  * of two), the root of the summed squares over the integer fields. Fields that are names, a
- * transposition or a type, must be equal. */
+ * transposition or a type, must be equal; only the values of a class are a quarter octave apart. */
 #ifndef SERVE_DISTANCE_H
 #define SERVE_DISTANCE_H
 
 #include "gen.h"
 
 /* serve_problem_octaves -- field values on the scale of distances: the base-2 logarithm of one plus
- * the magnitude, with the sign; names unchanged */
+ * the magnitude, with the sign; names unchanged, those of a class spaced */
 void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves);
 /* serve_distance_squared -- infinite when a name differs, or when it is no less than `most` */
 double serve_distance_squared(const gen_template *t, const double *octaves, const double *other,
