@@ -73,6 +73,7 @@ help:
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
 	@echo 'make check-cuda   compile what the templates emit with nvcc'
 	@echo 'make digests      put the present digests of templates into templates/digests.txt'
+	@echo 'make presets      write shipped results with the fields that problems have now'
 	@echo 'make machine-code compile what is tuned, default or suggested and compare its machine code (5 minutes)'
 	@echo 'make golden       rewrite the golden files of tests/unit/golden; review the diff'
 
@@ -131,11 +132,15 @@ check-cuda: $(B)/tests/bench/machine_code
 digests: $(B)/autotune
 	sh templates/digests.sh $(B)/autotune
 
+# Fields of problems were renamed or added: say so in the shipped results.
+presets: $(B)/tests/bench/present_presets
+	$< db/presets/*.txt
+
 # Is the machine code of kernels what it was? See tests/bench/machine_code.c; FAMILIES= for some only.
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers check-cuda digests machine-code tests deps asan tsan lint format golden
+.PHONY: all help quickstart check check-peers check-cuda digests presets machine-code tests deps asan tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

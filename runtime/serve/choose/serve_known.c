@@ -51,8 +51,10 @@ typedef struct reader { /* of one family's results */
   gen_template *t;
   serve_known *k;
   err *e;
-  char hash[HASH_TEXT]; /* of the last preset's template */
-  bool is_present;      /* gen_digest_is of it: most presets have the same */
+  char hash[HASH_TEXT];              /* of the last preset's template */
+  bool is_present;                   /* gen_digest_is of it: most presets have the same */
+  gen_setting added[GEN_MAX_FIELDS]; /* fields that problems of former texts may lack */
+  size_t n_added;
 } reader;
 
 /* ---- one row -------------------------------------------------------------------------------- */
@@ -109,33 +111,42 @@ static serve_known_row *next_row(serve_known *k) {
   return array_reserve(&k->rows, k->n + 1, &k->most, sizeof *k->rows) ? &k->rows[k->n] : NULL;
 }
 
-/* The problem of a former text has names of before, and lacks fields. */
-static bool add_problem(reader *r, const known_source *from, serve_known_text *out) {
-  auto_str now = {0};
-  if (from->former) {
-    gen_problem_update(r->t->name, from->problem, &now);
+/* Fields of former names are known to the template; those that came later may need their value. */
+static bool lacks_field(const reader *r, const char *problem) {
+  for (size_t i = 0; i < r->n_added; i++) {
+    const char *at = strstr(problem, r->added[i].name);
+    if (!at || at[-1] != ' ' || at[strlen(r->added[i].name)] != '=') {
+      return true;
+    }
   }
-  if (!from->former || !strcmp(str_text(&now), from->problem)) {
-    return add_text(r->k, from, from->problem, out);
-  }
-  *out = (serve_known_text){.p = arena_text(&r->k->memory, str_text(&now)), .n = now.n};
-  return out->p;
+  return false;
 }
 
-static int parse_row(reader *r, const known_source *from, gen_problem *p) {
-  auto_str now = {0};
-  if (!from->former) {
-    return gen_problem_parse(r->t, from->problem, p, NULL);
+/* now: has the text, where it is another one */
+static const char *present_problem(const reader *r, const known_source *from, str *now) {
+  if (!from->former || !lacks_field(r, from->problem)) {
+    return from->problem;
   }
-  gen_problem_update(r->t->name, from->problem, &now);
-  return gen_problem_parse(r->t, str_text(&now), p, NULL);
+  gen_problem_update(r->t->name, from->problem, now);
+  return str_text(now);
+}
+
+static bool add_problem(reader *r, const known_source *from, const char *problem,
+                        serve_known_text *out) {
+  if (problem == from->problem) {
+    return add_text(r->k, from, problem, out);
+  }
+  *out = (serve_known_text){.p = arena_text(&r->k->memory, problem), .n = strlen(problem)};
+  return out->p;
 }
 
 /* Rows that this template can't read (damaged, or out of a range that has changed) are skipped. */
 static int add_row(reader *r, const known_source *from) {
   gen_problem p;
   serve_known *k = r->k;
-  if (!is_welcome(r->from, from->device_key) || parse_row(r, from, &p)) {
+  auto_str now = {0};
+  const char *problem = present_problem(r, from, &now);
+  if (!is_welcome(r->from, from->device_key) || gen_problem_parse(r->t, problem, &p, NULL)) {
     return 0;
   }
   serve_known_row *row = next_row(k);
@@ -146,7 +157,7 @@ static int add_row(reader *r, const known_source *from) {
                            .sec = from->sec,
                            .measured = from->measured,
                            .sms = ratio(from->sms, r->from->device->sms)};
-  if (!add_octaves(r, &p, row) || !add_problem(r, from, &row->problem) ||
+  if (!add_octaves(r, &p, row) || !add_problem(r, from, problem, &row->problem) ||
       !add_text(k, from, from->config, &row->config) || !add_device(r, from->device_key, row) ||
       !add_image(k, from->image, row)) {
     return err_nomem(r->e);
@@ -272,6 +283,10 @@ static int read_preset_file(reader *r, const gen_file *f, size_t *left) {
 
 static int read_presets(reader *r) {
   size_t left = SERVE_KNOWN_MOST;
+  while (r->n_added < GEN_MAX_FIELDS &&
+         gen_field_added(r->t->name, r->n_added, &r->added[r->n_added])) {
+    r->n_added++;
+  }
   for (const gen_file *f = r->from->presets; f && f->name && left; f++) {
     TRY(read_preset_file(r, f, &left));
   }
