@@ -433,7 +433,7 @@ static int make_all(str *header, str *source, err *e) {
       "/* tuned_calls.h -- made by typed_calls from the templates; included by tuned.h.\n"
       " * Buffers are device addresses; one that has no elements in this call may be NULL, as A "
       "and B\n"
-      " * are without a k. Letters are taken in either case.\n"
+      " * are without a k, or where alpha is 0. Letters are taken in either case.\n"
       " *\n"
       " * tuned_FAMILY_with is tuned_FAMILY in scratch memory of the caller's own, see\n"
       " * tuned_launch_with. workspace NULL: nothing runs, and *nbytes is what the launch with\n"
