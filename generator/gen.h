@@ -105,8 +105,9 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   const gen_pair *derived;
   size_t n_derived;
   const gen_pair *requirements;
-  size_t n_requirements;
-  const char *const *call; /* order of the typed call's arguments: names of fields and args */
+  size_t n_requirements;        /* of every valid configuration */
+  size_t n_search_requirements; /* with those behind that only spaces heed */
+  const char *const *call;      /* order of the typed call's arguments: names of fields and args */
   size_t n_call;
   const gen_pair *call_fields; /* fields the typed call computes: expression over call arguments */
   size_t n_call_fields;
@@ -250,7 +251,8 @@ static inline void gen_instance_leave(gen_instance **g) {
 /* auto_instance -- a pointer, NULL at first, freed at the end of its block */
 #define auto_instance __attribute__((cleanup(gen_instance_leave))) gen_instance
 
-/* gen_config_check -- is the point valid for this problem and device?
+/* gen_config_check -- is the point valid for this problem and device? It may yet lie outside the space,
+ * which leaves out what only gains nothing.
  *   err  ERR_USAGE     a requirement fails; the message is its reason and expression
  *        ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_check(gen_instance *g, const gen_config *c, err *e);

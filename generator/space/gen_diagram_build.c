@@ -140,7 +140,7 @@ static size_t next_node(gen_builder *b, const expr_env *env) {
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-/* The first requirement that fails; n_requirements: none. */
+/* The first requirement that fails; n_search_requirements: none. */
 static size_t first_failing(gen_builder *b, const expr_env *env) {
   for (size_t i = 0; i < b->n_steps; i++) {
     expr_value v;
@@ -152,7 +152,7 @@ static size_t first_failing(gen_builder *b, const expr_env *env) {
       return b->steps[i].requirement;
     }
   }
-  return b->d->t->n_requirements;
+  return b->d->t->n_search_requirements;
 }
 
 static void walk_node(gen_builder *b, const expr_env *env, expr_value *param) {
@@ -163,7 +163,7 @@ static void walk_node(gen_builder *b, const expr_env *env, expr_value *param) {
     *param = gen_value_of(&p->values[value]);
     const size_t failing = first_failing(b, env);
     gen_box_charge(&b->g->t->box, STEPS_PER_EDGE);
-    if (failing < b->d->t->n_requirements) {
+    if (failing < b->d->t->n_search_requirements) {
       b->rejected[failing] += ways * b->points_below;
     } else {
       const size_t next = next_node(b, env);
@@ -292,7 +292,7 @@ static int build_in_order(gen_instance *g, bool as_declared, double *rejected, g
   b->d = d;
   b->rejected = rejected;
   b->as_declared = as_declared;
-  memset(rejected, 0, d->t->n_requirements * sizeof *rejected);
+  memset(rejected, 0, d->t->n_search_requirements * sizeof *rejected);
   int rc = gen_box_run(&g->t->box, build, b, false, e);
   keys_clear(&b->now);
   keys_clear(&b->next);

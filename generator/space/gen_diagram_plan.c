@@ -36,7 +36,7 @@ static void add_tests(gen_builder *b, const expr_term *x, size_t requirement) {
 
 static void find_tests(gen_builder *b) {
   const tmpl *t = b->g->t;
-  size_t n = t->pub.n_requirements, max = 0;
+  size_t n = t->pub.n_search_requirements, max = 0;
   const expr_node **trees = ARENA_ARRAY(&b->a, const expr_node *, t->pub.n_derived + 1);
   const expr_term **x = ARENA_ARRAY(&b->a, const expr_term *, n + 1);
   if (!x || !trees) {

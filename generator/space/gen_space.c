@@ -91,7 +91,7 @@ static void add_step(enumeration *m, const gen_expr *x, bool derived, size_t ind
 static void plan_depth(enumeration *m, size_t depth, uint64_t derived_read) {
   const tmpl *t = m->g->t;
   m->first[depth] = m->n_steps;
-  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+  for (size_t i = 0; i < t->pub.n_search_requirements; i++) {
     if (depth_of(m, t->requirements[i]) == depth) {
       add_step(m, t->requirements[i], false, i);
     }
@@ -106,7 +106,7 @@ static void plan_depth(enumeration *m, size_t depth, uint64_t derived_read) {
 /* By requirements, by way of other derived values too: those are declared before. */
 static uint64_t find_derived_read(const tmpl *t) {
   uint64_t read = 0;
-  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+  for (size_t i = 0; i < t->pub.n_search_requirements; i++) {
     read |= t->requirements[i]->reads.derived;
   }
   for (size_t i = t->pub.n_derived; i-- > 0;) {
@@ -121,15 +121,15 @@ static uint64_t points_below(const gen_space *s, size_t depth) {
 
 static void plan(enumeration *m) {
   tmpl *t = m->g->t;
-  m->steps = ARENA_ARRAY(&m->a, step, t->pub.n_requirements + t->pub.n_derived + 1);
-  m->rejected = ARENA_ARRAY(&m->a, uint64_t, t->pub.n_requirements + 1);
+  m->steps = ARENA_ARRAY(&m->a, step, t->pub.n_search_requirements + t->pub.n_derived + 1);
+  m->rejected = ARENA_ARRAY(&m->a, uint64_t, t->pub.n_search_requirements + 1);
   if (!m->steps || !m->rejected) {
     gen_fail(&t->box, ERR_NOMEM, t->box.home, "out of memory");
   }
   for (size_t i = 0; i < t->pub.n_derived; i++) {
     m->derived_depth[i] = depth_of(m, t->derived[i]);
   }
-  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+  for (size_t i = 0; i < t->pub.n_search_requirements; i++) {
     const size_t depth = depth_of(m, t->requirements[i]);
     m->n_loops = depth > m->n_loops ? depth : m->n_loops;
   }
@@ -234,7 +234,7 @@ static void enumerate(gen_box *b, void *ud) {
   if (decide(m, 0)) {
     m->n_loops ? loop(m, 0, 0) : add_points(m, 0);
   }
-  for (size_t i = 0; i < m->g->t->pub.n_requirements; i++) {
+  for (size_t i = 0; i < m->g->t->pub.n_search_requirements; i++) {
     m->s->rejected[i] = (double)m->rejected[i];
   }
 }
@@ -365,7 +365,7 @@ static int fail_empty(const gen_space *s, err *e) {
 static int open_space(gen_instance *g, bool loops_only, gen_space **out, err *e) {
   const gen_template *t = &g->t->pub;
   gen_space *s = calloc(1, sizeof *s);
-  double *rejected = calloc(t->n_requirements + 1, sizeof *rejected);
+  double *rejected = calloc(t->n_search_requirements + 1, sizeof *rejected);
   bool gave_up;
   if (!s || !rejected) {
     free(s);
@@ -379,7 +379,7 @@ static int open_space(gen_instance *g, bool loops_only, gen_space **out, err *e)
   s->tally = (gen_tally){candidates(t),
                          s->n,
                          s->rejected,
-                         t->n_requirements,
+                         t->n_search_requirements,
                          s->diagram ? s->diagram->n_nodes : 0,
                          s->diagram ? s->diagram->nbytes : s->n * sizeof *s->points};
   rc = rc || s->n ? rc : fail_empty(s, e);

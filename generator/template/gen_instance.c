@@ -34,7 +34,7 @@ static void forget(gen_instance *g, uint64_t params) {
       g->derived[i] = (expr_value){0};
     }
   }
-  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+  for (size_t i = 0; i < t->pub.n_search_requirements; i++) {
     g->held[i] = g->held[i] && !(t->requirement_reads[i] & params);
   }
 }
@@ -168,7 +168,7 @@ static void check_problem(gen_box *b, void *ud) {
 int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *device,
                      size_t n_device, gen_instance **out, err *e) {
   gen_instance *g = calloc(1, sizeof *g);
-  bool *held = calloc(t->n_requirements + 1, sizeof *held);
+  bool *held = calloc(t->n_search_requirements + 1, sizeof *held);
   if (!g || !held) {
     free(g);
     free(held);

@@ -483,70 +483,98 @@ static size_t read_conditions(gen_reader *r, const places *at, gen_pair *pairs,
   return n;
 }
 
-/* advice: it only keeps points out of the search that are no better than others */
-static bool read_advice(gen_reader *r) {
+typedef struct required { /* all requirements, in the order of their declarations */
+  gen_pair *pairs;
+  const gen_expr **x;
+  bool *advice, *of_search;
+  size_t n;
+} required;
+
+/* true: base configurations need not meet it; "search": only searches heed it */
+static void read_advice(gen_reader *r, required *q) {
   if (!gen_enter(r, "advice")) {
-    return false;
+    return;
   }
-  const bool yes = lua_toboolean(r->L, -1);
+  const bool text = lua_type(r->L, -1) == LUA_TSTRING;
+  q->of_search[q->n] = text && !strcmp(lua_tostring(r->L, -1), "search");
+  q->advice[q->n] = lua_toboolean(r->L, -1);
+  if (text && !q->of_search[q->n]) {
+    gen_bad(r, "advice can be true or \"search\"");
+  }
   gen_leave(r);
-  return yes;
 }
 
 /* { reason, expression }; that of an algorithm is evaluated only where it is chosen. */
-static gen_pair read_requirement(gen_reader *r, const gen_algorithm *of, const gen_expr **x) {
+static void read_requirement(gen_reader *r, const gen_algorithm *of, required *q) {
   static const char *const keys[] = {"advice", NULL};
   if (gen_list(r, "a requirement", keys) != 2) {
     gen_bad(r, "a requirement is two texts, { name, expression }");
   }
+  read_advice(r, q);
   const char *name = gen_first_name(r, "a requirement");
   gen_need_at(r, 2, "the expression");
   if (of->guard) {
     lua_pushfstring(r->L, "not %s or (%s)", of->guard, gen_text(r, "the expression"));
     lua_replace(r->L, -2);
   }
-  *x = gen_condition(r, GEN_READS_CONFIG);
+  q->x[q->n] = gen_condition(r, GEN_READS_CONFIG);
   gen_leave(r);
-  return (gen_pair){name, (*x)->text};
+  q->pairs[q->n] = (gen_pair){name, q->x[q->n]->text};
+  q->n++;
 }
 
-static size_t read_requirements(gen_reader *r, const gen_algorithm *of, gen_pair *pairs,
-                                const gen_expr **x, bool *advice, size_t most) {
+static void read_requirements(gen_reader *r, const gen_algorithm *of, required *q, size_t most) {
   if (!gen_part_enter(r, of, "require")) {
-    return 0;
+    return;
   }
-  size_t n = gen_bounded_list(r, "require", most);
+  size_t n = gen_bounded_list(r, "require", most - q->n);
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a requirement");
-    pairs[i] = read_requirement(r, of, &x[i]);
-    advice[i] = read_advice(r);
+    read_requirement(r, of, q);
     gen_leave(r);
   }
   gen_part_leave(r, of);
-  return n;
+}
+
+static required new_required(gen_reader *r, size_t n) {
+  return (required){.pairs = GEN_MAKE(r, gen_pair, n),
+                    .x = GEN_MAKE(r, const gen_expr *, n),
+                    .advice = GEN_MAKE(r, bool, n),
+                    .of_search = GEN_MAKE(r, bool, n)};
+}
+
+/* Those that only searches heed come last. */
+static void keep_requirements(gen_reader *r, const required *q) {
+  gen_template *t = &r->t->pub;
+  required to = new_required(r, q->n);
+  uint64_t *reads = GEN_MAKE(r, uint64_t, q->n);
+  for (int of_search = 0; of_search < 2; of_search++) {
+    for (size_t i = 0; i < q->n; i++) {
+      if (q->of_search[i] == of_search) {
+        to.pairs[to.n] = q->pairs[i];
+        to.x[to.n] = q->x[i];
+        to.advice[to.n] = q->advice[i];
+        reads[to.n++] = gen_params_read(q->x[i], r->t->derived_reads);
+      }
+    }
+    t->n_requirements = of_search ? t->n_requirements : to.n;
+  }
+  t->n_search_requirements = to.n;
+  t->requirements = to.pairs;
+  r->t->requirements = to.x;
+  r->t->requirement_reads = reads;
+  r->t->advice = to.advice;
 }
 
 static void read_require(gen_reader *r, const places *at) {
-  gen_template *t = &r->t->pub;
-  gen_pair *pairs = GEN_MAKE(r, gen_pair, t->n_params + MAX_REQUIREMENTS);
-  const gen_expr **x = GEN_MAKE(r, const gen_expr *, t->n_params + MAX_REQUIREMENTS);
-  bool *advice = GEN_MAKE(r, bool, t->n_params + MAX_REQUIREMENTS);
-  const size_t conditions = read_conditions(r, at, pairs, x);
-  const size_t most = conditions + MAX_REQUIREMENTS;
-  size_t n = conditions;
-  n += read_requirements(r, &whole, pairs + n, x + n, advice + n, most - n);
+  required q = new_required(r, r->t->pub.n_params + MAX_REQUIREMENTS);
+  q.n = read_conditions(r, at, q.pairs, q.x);
+  const size_t most = q.n + MAX_REQUIREMENTS;
+  read_requirements(r, &whole, &q, most);
   for (size_t i = 0; i < r->t->n_algorithms; i++) {
-    n += read_requirements(r, &r->t->algorithms[i], pairs + n, x + n, advice + n, most - n);
+    read_requirements(r, &r->t->algorithms[i], &q, most);
   }
-  t->n_requirements = n;
-  uint64_t *reads = GEN_MAKE(r, uint64_t, n);
-  for (size_t i = 0; i < n; i++) {
-    reads[i] = gen_params_read(x[i], r->t->derived_reads);
-  }
-  t->requirements = pairs;
-  r->t->requirements = x;
-  r->t->requirement_reads = reads;
-  r->t->advice = advice;
+  keep_requirements(r, &q);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

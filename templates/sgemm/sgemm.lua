@@ -116,6 +116,14 @@ base_tiles(64, 8, 4, 8, { SPLITK = 8 })
 base_tiles(64, 8, 4, 8, {})
 base_tiles(32, 2, 2, 8, {})
 
+-- In bytes, for a block of ALG=ffma.
+local function shared_memory(stages)
+  return "sel(MAPS, 1024, 0) + 4 * max(sel(STATIONARY_A, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), "
+    .. stages .. " * STAGE), (SLICEK - 1) * BM * BN)"
+end
+-- A launch takes no more than it fills; with stream-K a block's next tile follows in the next stage.
+local FILLED_SMEM = shared_memory("sel(STREAM_K, STAGES, min(STAGES, max(2, ceildiv(k, SPLITK * BK))))")
+
 -- The launch with tensor maps, of operands packed or not.
 local function with_maps(a_packed, b_packed)
   local function map(name, packed, along_k, rows, width)
@@ -128,7 +136,7 @@ local function with_maps(a_packed, b_packed)
       box = { "sel(" .. along_k .. ", BK, " .. width .. ")", "sel(" .. along_k .. ", " .. width .. ", BK)" },
       swizzle = "sel(" .. along_k .. ", 4 * BK, 0)" }
   end
-  return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
+  return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = FILLED_SMEM, work = WORK,
     when = "MAPS and " .. (a_packed and "" or "not ") .. "A_PACKED and "
       .. (b_packed and "" or "not ") .. "B_PACKED",
     overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')", early = STARTS_EARLY,
@@ -228,9 +236,7 @@ local FFMA = {
     { "LN", "32 // LM" },
     { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
-    { "SMEM", "sel(MAPS, 1024, 0) "
-      .. "+ 4 * max(sel(STATIONARY_A, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), STAGES * STAGE), "
-      .. "(SLICEK - 1) * BM * BN)" },
+    { "SMEM", shared_memory("STAGES") },
     -- The registers a block has at its launch, 65536 // THREADS per thread, are redistributed.
     { "LOADER_REGISTERS", "40" },
     { "MULTIPLIER_REGISTERS",
@@ -357,7 +363,8 @@ local FFMA = {
     { "LOADER=tma needs k > 0", "not MAPS or k > 0" },
     { "LOADER=tma needs tiles of multiples of 1024 bytes, and BK <= 32",
       "not MAPS or BM * BK % 256 == 0 and BN * BK % 256 == 0 and BK <= 32" },
-    { "STAGES exceeds the tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k" },
+    { "STAGES exceeds the tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k",
+      advice = "search" },
     { "STAGES copies further ahead than latency needs",
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
     { "the tiles exceed a block's shared memory", "SMEM + 16 * STAGES <= dev_smem_block" }, -- barriers; last_block.cuh
@@ -393,7 +400,7 @@ local FFMA = {
       grid = "ceildiv(k, 32) * (sel(A_PACKED, ceildiv(m, 32), 0) + sel(B_PACKED, ceildiv(n, 32), 0))",
       args = { "m", "n", "k", "A", "lda", "B", "ldb", "packed_a", "packed_b" } },
     { kernel = "sgemm", when = "not MAPS", overlap = "OVERLAP and FINISH == 'atomic'",
-      early = STARTS_EARLY, grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
+      early = STARTS_EARLY, grid = { GRID, "SPLITK" }, block = "THREADS", smem = FILLED_SMEM, work = WORK,
       args = PRODUCT_ARGS },
     with_maps(false, false),
     with_maps(false, true),

@@ -60,7 +60,7 @@ static int time_diagram(const char *path, size_t *n, double *sec, err *e) {
   gen_instance *g = NULL;
   *sec = 1e9;
   TRY(open_as(path, false, &t, &g, e));
-  double *rejected = calloc(t->n_requirements + 1, sizeof *rejected);
+  double *rejected = calloc(t->n_search_requirements + 1, sizeof *rejected);
   for (int i = 0; i < 3; i++) {
     gen_diagram *d;
     double from = now_sec();

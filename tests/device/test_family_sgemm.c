@@ -101,6 +101,27 @@ BED_TEST(sgemm_base_tiles_are_right) {
   CHECK_PARTS(b, "sgemm", 2, parts);
 }
 
+/* Adapted to a short k, a kernel keeps more stages than there are tiles along k. */
+BED_TEST(sgemm_with_spare_stages_is_right) {
+  static const part parts[] = {
+      {"m=60 n=30 k=12", "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=rows,BK=8,UNROLL=8,VEC=4,"
+                         "PAD=4,LOADER=cp_async,STAGES=5,KLANES=8"},
+      {"m=35 n=33 k=5", "BM=32,BN=32,TM=4,TN=4,LM=8,LANES=rows,BK=8,UNROLL=4,VEC=1,PAD=4,"
+                        "LOADER=cp_async,STAGES=4,KLANES=8,SLICEK=2"},
+      {"m=129 n=119 k=10", "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,VEC=1,PAD=4,"
+                           "LOADER=cp_async_warps,STAGES=3,KLANES=8"},
+      {"m=260 n=116 k=12", "LOADER=tma,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
+                           "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=4"},
+      {"m=260 n=116 k=24 ta=t", "LOADER=tma,SCHEDULE=stream_k,BM=128,BN=128,TM=8,TN=8,ORDER=snake,"
+                                "LM=4,LANES=interleaved,BK=16,VEC=4,STAGES=4"},
+      {"m=40 n=40 k=36 ta=t align=4",
+       "BM=32,BN=32,TM=2,TN=4,STORE=2,LM=8,VEC=4,PAD=4,KLANES=8,BK=8,UNROLL=8,SPLITK=2,FINISH="
+       "atomic,LOADER=cp_async,STAGES=4"},
+  };
+  bed_needs_sm90a(b);
+  CHECK_PARTS(b, "sgemm", 2, parts);
+}
+
 /* Tensor maps of operands along k and across, packed or not; stream-K shares the last wave among
  * the blocks. */
 BED_TEST(sgemm_maps_and_streams_are_right) {

@@ -53,7 +53,7 @@ static double candidates(const gen_template *t) {
 static void compare(spec *s) {
   gen_space *space = NULL;
   gen_diagram *d = NULL;
-  double *rejected = calloc(s->t->n_requirements + 1, sizeof *rejected);
+  double *rejected = calloc(s->t->n_search_requirements + 1, sizeof *rejected);
   err e = {0};
   int rc = gen_space_by_loops(s->g, &space, &e);
   bool listed = !rc || !strncmp(e.message, "no configuration", 16);

@@ -150,6 +150,7 @@ TEST(spaces_are_checked) {
       {"{ 'TILE', \"B", "{ 'B', \"B", "there are two things called 'B'", 20},
       {"'TILE <= 256'", "'TILE <='", "a value is missing at the end, in \"TILE <=\"", 21},
       {"'TILE <= 256'", "'TILE <= 256', 3", "a requirement is two texts", 21},
+      {"'TILE <= 256'", "'TILE <= 256', advice = 'serve'", "advice can be true or \"search\"", 21},
       {"'TILE <= 256'", "'factor < 3'", "there is no 'factor' here", 21}, /* arguments come later */
       {"default = { B = 32,", "default = { B = 33,", "what is given for B is not one of its values",
        22},

@@ -99,6 +99,26 @@ TEST(reasons_are_counted_where_they_are_seen) {
   assert_true(gen_space_tally(space)->rejected[0] == 1);
 }
 
+/* Valid, but not in the space: it gains nothing. The requirement is declared before another. */
+TEST(a_requirement_may_concern_searches_only) {
+  auto_street s =
+      street_mini("require = {", "require = { { 'no gain', 'B < 128', advice = 'search' },", "");
+  auto_space *space = NULL;
+  size_t i;
+  assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
+  assert_int_equal(s.t->n_requirements, 1);
+  assert_string_equal(s.t->requirements[0].name, "too wide");
+  assert_string_equal(s.t->requirements[1].name, "no gain");
+  assert_int_equal(gen_space_count(space), 4);
+  assert_int_equal(gen_space_tally(space)->n, 2);
+  assert_true(gen_space_tally(space)->rejected[1] == 2);
+  assert_ok(gen_config_parse(s.t, "B=128", &s.c, &s.e), &s.e);
+  assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
+  assert_false(gen_space_find(space, &s.c, &i));
+  assert_ok(gen_config_failing(s.g, &s.c, &i, &s.e), &s.e);
+  assert_int_equal(i, s.t->n_requirements);
+}
+
 static void assert_untuned(const char *problem, const char *expected) {
   street s = street_mini("default = {",
                          "untuned = { { when = 'n > 5000', B = 128, MODE = 'wide' },\n"
@@ -281,7 +301,7 @@ static void compare_diagram_with_trying_all(street *s, const gen_diagram *d,
     }
     candidates++;
   } while (next_point(s->t, &c));
-  for (size_t k = 0; k < s->t->n_requirements; k++) {
+  for (size_t k = 0; k < s->t->n_search_requirements; k++) {
     sum += rejected[k];
   }
   assert_int_equal(valid, n);
