@@ -41,13 +41,18 @@ local DIRECT = {
     { "SMEM", "WIDTH * " .. SUMS },
   },
   require = {
+    { "TILE > 0 needs PM == PN and 256 threads", "TILE == 0 or PM == PN and PM * PN * GROUP == 256" },
+    { "TILE > 0 has one form for all sizes",
+      "TILE == 0 or EXACT == 0 and KV == 1 and UNROLL == 4 and BLOCKS == 0 and STORE == 'direct'" },
+    { "TILE * PM rows or TILE * PN columns are less than C has",
+      "TILE == 0 or M_NEEDED <= TILE and N_NEEDED <= TILE" },
     { "m=0 and n=0 need PM=16, PN=16 and GROUP=1",
       "m > 0 and n > 0 or PM == 16 and PN == 16 and GROUP == 1" },
     { "A or B is not aligned to KV elements along k",
       "KV == 1 or (not A_ALONG_K or KV <= min(align, pow2div(k, 4))) "
         .. "and (not B_ALONG_K or KV <= min(align, pow2div(k, 4)))" },
     { "a loop of at most 32 steps has to be unrolled completely unless PM * PN == 256",
-      "k > 32 or UNROLL >= k or PM * PN == 256" },
+      "k > 32 or UNROLL >= k or PM * PN == 256", advice = true },
     SMEM_OF_BLOCK,
     SMEM_OF_BLOCKS,
   },
@@ -83,8 +88,8 @@ local SHARED = {
     { "columns or matrices in shared memory are not aligned to KV elements",
       "(not A_ALONG_K or A_LD % KV == 0 and A_SIZE % KV == 0) "
         .. "and (not B_ALONG_K or B_LD % KV == 0 and B_SIZE % KV == 0)" },
-    { "A in shared memory is not aligned to a thread's vectors of rows", "A_SIZE % MV == 0" },
-    { "B in shared memory is not aligned to a thread's vectors of columns", "B_SIZE % NV == 0" },
+    { "A in shared memory is not aligned to a thread's vectors of rows", "A_SIZE % M_VEC == 0" },
+    { "B in shared memory is not aligned to a thread's vectors of columns", "B_SIZE % N_VEC == 0" },
     { "PAD > 0 needs A or B contiguous along k", "A_ALONG_K or B_ALONG_K or PAD == 0" },
     { "PAD avoids bank conflicts only if it equals KV and k (or SLICE) is a multiple of 2 * KV",
       "PAD == 0 or PAD == KV and DEPTH % (2 * KV) == 0" },
@@ -114,6 +119,12 @@ local SHARED = {
   default = { SLICE = 0, VEC = 1, LOADER = "register", STAGES = 1, PAD = 0, SKEW = 0 },
   source = "gemm_batched_shared.cu",
 }
+
+-- A thread's tile is large enough for any size, and accesses are of single elements.
+local BASE = {}
+for _, c in ipairs { { 4, 16, 1 }, { 8, 4, 1 }, { 16, 1, 1 }, { 16, 1, 2 }, { 16, 1, 4 }, { 16, 1, 8 } } do
+  BASE[#BASE + 1] = { PM = c[1], PN = c[1], GROUP = c[2], EXACT = 0, TILE = c[3] }
+end
 
 return {
   name = "gemm_batched",
@@ -203,6 +214,8 @@ return {
 
   space = {
     { "ALG", { "shared", "direct" }, "how A and B are read: by way of shared memory, or in place" },
+    { "TILE", { 0, 1, 2, 4, 8 }, "sides of a thread's tile of C; 0: what m / PM and n / PN need",
+      when = "ALG == 'direct'" },
     { "PM", THREADS, "threads along the rows of a matrix of C" },
     { "PN", THREADS, "threads along its columns" },
     { "GROUP", { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256 },
@@ -219,34 +232,38 @@ return {
     { "EXACT_M", "sel(EXACT == 1, max(1, m), 0)" },
     { "EXACT_N", "sel(EXACT == 1, max(1, n), 0)" },
     { "EXACT_K", "sel(EXACT == 1, k, 0)" },
-    { "TM", "ceildiv(max(1, m), PM)" },
-    { "TN", "ceildiv(max(1, n), PN)" },
+    { "M_NEEDED", "ceildiv(max(1, m), PM)" }, -- rows and columns of C per thread
+    { "N_NEEDED", "ceildiv(max(1, n), PN)" },
+    { "TM", "sel(TILE == 0, M_NEEDED, TILE)" },
+    { "TN", "sel(TILE == 0, N_NEEDED, TILE)" },
     { "THREADS", "PM * PN" }, -- of a matrix
     { "BLOCK", "roundup(THREADS * GROUP, 32)" },
     { "A_ALONG_K", "ta == 't'" },
     { "B_ALONG_K", "tb == 'n'" },
     -- Neighbouring rows or columns of a thread that are neighbours in memory.
-    { "MV", "sel(A_ALONG_K, 1, min(pow2div(TM, 4), pow2div(m, 4), align, 16 // WIDTH))" },
-    { "NV", "sel(B_ALONG_K, 1, min(pow2div(TN, 4), pow2div(n, 4), align, 16 // WIDTH))" },
+    { "M_VEC", "sel(A_ALONG_K, 1, min(pow2div(M_NEEDED, 4), pow2div(m, 4), align, 16 // WIDTH))" },
+    { "N_VEC", "sel(B_ALONG_K, 1, min(pow2div(N_NEEDED, 4), pow2div(n, 4), align, 16 // WIDTH))" },
+    { "MV", "sel(TILE == 0, M_VEC, 1)" },
+    { "NV", "sel(TILE == 0, N_VEC, 1)" },
     { "DEPTH", "sel(SLICE == 0, k, SLICE)" }, -- steps along k without a barrier
-    { "REGISTERS", "WIDTH // 4 * (TM * TN + KV * (TM + TN)) + 24" }, -- an estimate
+    { "REGISTERS", "WIDTH // 4 * (M_NEEDED * N_NEEDED + KV * (M_NEEDED + N_NEEDED)) + 24" }, -- an estimate
   },
 
   -- PM=16, PN=16, GROUP=1 and ALG=direct serve every size.
   require = {
     { "PM * PN * GROUP threads exceed the device's threads per block", "BLOCK <= dev_threads_block" },
     { "a tile of m / PM x n / PN elements exceeds the registers of a thread",
-      "WIDTH // 4 * TM * TN <= 128 and REGISTERS <= 255" },
+      "WIDTH // 4 * M_NEEDED * N_NEEDED <= 128 and REGISTERS <= 255" },
     { "the tiles of PM * PN * GROUP threads exceed the registers of a block",
       "roundup(BLOCK, 128) * min(REGISTERS, 255) <= dev_regs_block or PM * PN == 256" },
     { "PM threads waste too many on m rows: PM has to be 16, or to divide m (unless m % 4 > 0: nearly)",
-      "PM == 16 or (PM == 1 or sel(m % 4 == 0, m % PM == 0, 8 * PM * TM <= 9 * m)) "
-        .. "and ceildiv(max(1, m), TM) == PM" },
+      "PM == 16 or (PM == 1 or sel(m % 4 == 0, m % PM == 0, 8 * PM * M_NEEDED <= 9 * m)) "
+        .. "and ceildiv(max(1, m), M_NEEDED) == PM", advice = true },
     { "PN threads waste too many on n columns: PN has to be 16, or to divide n (unless n % 4 > 0: nearly)",
-      "PN == 16 or (PN == 1 or sel(n % 4 == 0, n % PN == 0, 8 * PN * TN <= 9 * n)) "
-        .. "and ceildiv(max(1, n), TN) == PN" },
+      "PN == 16 or (PN == 1 or sel(n % 4 == 0, n % PN == 0, 8 * PN * N_NEEDED <= 9 * n)) "
+        .. "and ceildiv(max(1, n), N_NEEDED) == PN", advice = true },
     { "the sides m / PM and n / PN of a thread's tile differ more than eightfold",
-      "TM <= 8 * TN and TN <= 8 * TM or m * n <= 256" },
+      "M_NEEDED <= 8 * N_NEEDED and N_NEEDED <= 8 * M_NEEDED or m * n <= 256" },
     { "PM * PN * GROUP threads leave more than an eighth of the warps' lanes idle",
       "8 * THREADS * GROUP >= 7 * BLOCK or GROUP == 1" },
     { "fewer than 64 threads per block need at most 32 matrices per multiprocessor",
@@ -258,12 +275,13 @@ return {
     { "KV > 1 needs A or B contiguous along k", "A_ALONG_K or B_ALONG_K or KV == 1" },
     { "UNROLL is not a multiple of KV", "UNROLL % KV == 0" },
     { "UNROLL is at least twice k (or SLICE)", "UNROLL == 4 or UNROLL < 2 * DEPTH" },
-    { "the unrolled loop exceeds the instruction cache", "UNROLL * TM * TN <= 4096" },
+    { "the unrolled loop exceeds the instruction cache", "UNROLL * M_NEEDED * N_NEEDED <= 4096" },
     { "BLOCKS blocks per multiprocessor exceed its threads, or leave none a second group",
       "BLOCKS == 0 or BLOCKS * dev_sms < " .. GROUPS .. " and BLOCK * BLOCKS <= dev_threads_sm" },
   },
 
-  default = { ALG = "direct", PM = 16, PN = 16, GROUP = 1, KV = 1, UNROLL = 4, BLOCKS = 0, STORE = "direct" },
+  default = { ALG = "direct", TILE = 0, PM = 16, PN = 16, GROUP = 1, KV = 1, UNROLL = 4, BLOCKS = 0, STORE = "direct" },
+  base = BASE,
 
   algorithms = { shared = SHARED, direct = DIRECT },
 

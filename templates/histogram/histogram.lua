@@ -5,7 +5,8 @@
 -- counter (shared); or one set in the shared memory of a cluster's blocks (cluster). With ALG=shared bins
 -- that exceed a block's shared memory are divided among PARTS groups of blocks, each of which reads all samples, or
 -- counters have 16 bits. AGGREGATE adds equal samples up before they are counted: consecutive ones of a thread, or
--- those of a warp.
+-- those of a warp. Bins and their range are constants, but with ALG=any_shared and any_global, which are compiled with
+-- the library.
 
 local STEP = "(BLOCK * COARSE)" -- vectors that a block loads at a time
 local BLOCKS_MOST = "max(1, min(BLOCKS * dev_sms, ceildiv(n, VEC * " .. STEP .. ")))"
@@ -119,6 +120,21 @@ local CLUSTER = {
   },
 }
 
+local ANY = {
+  derive = { { "SMEM", "sel(ALG == 'any_shared', 4 * bins, 0)" } },
+  require = {
+    { "ALG=any_shared and any_global have one form for all problems", "BLOCK == 512 and BLOCKS == 4 and VEC == 1 and "
+        .. "COARSE == 4 and PARTITION == 'interleaved' and AGGREGATE == 'none' and FINISH == 'atomic'" },
+    { "counters exceed the shared memory of a block", "SMEM + 1024 <= dev_smem_block" },
+  },
+  source = "histogram_any.cu",
+  stages = {
+    CLEAR_Y,
+    { kernel = "histogram", grid = BLOCKS_MOST, block = "BLOCK", smem = "SMEM",
+      args = { "n", "x", "y", { "i32", "bins" }, { "i64", "lower" }, { "i64", "span" } } },
+  },
+}
+
 -- For problems without a tuned result, with vectors of `vec` samples. One copy of the counters suffices, however
 -- few bins are used: on an H200 2^28 equal samples took as long as uniform ones. But samples of one or two bytes
 -- arrive faster than conflicting updates of a bank are served. Bins that exceed the shared memory of a few groups of
@@ -183,8 +199,9 @@ return {
     align = "pow2div(x // (" .. NBYTES .. "), 16)" },
 
   space = {
-    { "ALG", { "global", "global_private", "shared", "cluster" },
-      "where counters are: global memory, COPIES sets there, shared memory, or that of a cluster's blocks" },
+    { "ALG", { "global", "global_private", "shared", "cluster", "any_shared", "any_global" },
+      "where counters are: global memory, COPIES sets there, shared memory, or that of a cluster's blocks; any_: one "
+        .. "kernel for any bins" },
     { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
     { "BLOCKS", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks per multiprocessor at most" },
     { "VEC", { 1, 2, 4, 8, 16 }, "samples per load" },
@@ -222,6 +239,7 @@ return {
 
   default = { ALG = "global", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 1,
     PARTITION = "interleaved", AGGREGATE = "none", COPIES = 1, PARTS = 1, FINISH = "atomic" },
+  base = { { ALG = "any_shared", BLOCK = 512, COARSE = 4 }, { ALG = "any_global", BLOCK = 512, COARSE = 4 } },
   untuned = SUGGESTED,
 
   workspace = {
@@ -230,7 +248,8 @@ return {
     { "arrived", "u32", "sel(FINISH == 'last_block', PARTS, 0)" },
   },
 
-  algorithms = { global = GLOBAL, global_private = PRIVATE, shared = SHARED, cluster = CLUSTER },
+  algorithms = { global = GLOBAL, global_private = PRIVATE, shared = SHARED, cluster = CLUSTER,
+    any_shared = ANY, any_global = ANY },
 
   reference = {
     stages = {

@@ -5,6 +5,7 @@
 --   onebit        the textbook's pass: one bit, one key per thread, an exclusive scan of all bits
 --   three_launch  tiles count their digits, the counts are scanned, then each tile is sorted in shared memory and
 --                 its runs of equal digits are written one after another
+--   any_bits      the same for any bits and number of keys, which are arguments: compiled with the library
 --   onesweep      one launch counts the digits of all passes; a pass then reads and writes each key once, and tiles
 --                 learn by look-back how many keys of a digit come before. Passes in which all keys have the same
 --                 digit are left out.
@@ -35,7 +36,8 @@
 
 local CHAINED = "(ALG == 'onesweep' or ALG == 'tasks')" -- tiles read the counts of other tiles
 local CLUSTERED = "(ALG == 'cluster' or ALG == 'ranges')"
-local BETWEEN_PASSES = "(ALG == 'onebit' or ALG == 'three_launch' or " .. CHAINED .. ")" -- keys are in memory
+local BETWEEN_PASSES = "(ALG == 'onebit' or ALG == 'three_launch' or ALG == 'any_bits' or " -- keys are in memory
+  .. CHAINED .. ")"
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
@@ -181,6 +183,21 @@ local THREE_LAUNCH = {
     { kernel = "sort_scatter", grid = "TILES", block = "BLOCK", smem = COUNTERS_OR_TILE,
       of_pass = { "tile_counts" } }),
   source = "radix_sort_three_launch.cu",
+}
+
+local BITS_THAT_COUNT = { "digit_counts", { "i32", "min(begin_bit, 64)" }, { "i32", "min(end_bit, 64)" } }
+local ANY_BITS = {
+  require = {
+    { "ALG=any_bits has one form for all problems",
+      "RADIX == 8 and BLOCK == 256 and ITEMS == 8 and RANK == 'ballot' and COUNTER == 32" },
+  },
+  workspace = { { "digit_counts", "u32", "(1 + WIDE) * BINS * (TILES + 1)" } },
+  stages = of_passes(
+    { kernel = "sort_count", grid = "TILES", block = "BLOCK", smem = "COUNTERS", of_pass = BITS_THAT_COUNT },
+    { kernel = "sort_scan", grid = "min(n, 1) * BINS", block = "BLOCK",
+      args = { { "i64", "TILES" }, "digit_counts" } },
+    { kernel = "sort_scatter", grid = "TILES", block = "BLOCK", smem = COUNTERS_OR_TILE, of_pass = BITS_THAT_COUNT }),
+  source = "radix_sort_any_bits.cu",
 }
 
 local ONESWEEP = {
@@ -408,7 +425,7 @@ return {
 
   space = {
     { "ALG", { "onebit", "three_launch", "onesweep", "tasks", "cluster", "ranges", "single_block",
-      "counting" }, "how keys are sorted: see the top of radix_sort.lua" },
+      "counting", "any_bits" }, "how keys are sorted: see the top of radix_sort.lua" },
     { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
     { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
     { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48 },
@@ -445,9 +462,11 @@ return {
   derive = {
     { "KEY", KEY }, -- bytes
     { "VALUE", "value_bytes" },
-    { "WIDE", "sel(n < 2^30, 0, 1)" }, -- positions have 64 bits
-    { "FIRST_BIT", "min(begin_bit, 8 * KEY - 1)" },
-    { "BITS", "max(0, min(end_bit, 8 * KEY) - begin_bit)" },
+    { "WIDE", "sel(n < 2^30 and ALG ~= 'any_bits', 0, 1)" }, -- positions have 64 bits
+    { "SORTED_FROM", "min(begin_bit, 8 * KEY - 1)" }, -- the bits that count
+    { "SORTED_BITS", "max(0, min(end_bit, 8 * KEY) - begin_bit)" },
+    { "FIRST_BIT", "sel(ALG == 'any_bits', 0, SORTED_FROM)" }, -- the bits that passes go through
+    { "BITS", "sel(ALG == 'any_bits', 8 * KEY, SORTED_BITS)" },
     -- Equal keys have the same bits.
     { "SAME_BITS", "BITS == 8 * KEY and dtype ~= 'f16' and dtype ~= 'bf16' and dtype ~= 'f32' and dtype ~= 'f64'" },
     { "PASSES", "max(1, ceildiv(BITS, RADIX))" },
@@ -487,6 +506,7 @@ return {
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late", COUNTER = 32,
     SCATTER = "shared", LOOKBACK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1, COPIES = 1, CLUSTER = 1,
     VALUES = "late" },
+  base = { {}, { ALG = "any_bits", LOOK = 1 } },
   untuned = SUGGESTED,
 
   workspace = {
@@ -496,7 +516,7 @@ return {
   },
 
   algorithms = { onebit = ONEBIT, three_launch = THREE_LAUNCH, onesweep = ONESWEEP, tasks = TASKS, cluster = CLUSTER,
-    ranges = RANGES, single_block = SINGLE_BLOCK, counting = COUNTING },
+    ranges = RANGES, single_block = SINGLE_BLOCK, counting = COUNTING, any_bits = ANY_BITS },
 
   reference = {
     workspace = {

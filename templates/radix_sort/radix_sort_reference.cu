@@ -10,8 +10,8 @@ using value = choose<VALUE == 8, unsigned long long, unsigned>;
 
 // A bit of the word by which a key is compared; 1 comes last.
 __device__ bool bit_of(key k, int pass) {
-  const int bit = FIRST_BIT + pass, sign = 8 * KEY - 1;
-  if (pass >= BITS) return false;
+  const int bit = SORTED_FROM + pass, sign = 8 * KEY - 1;
+  if (pass >= SORTED_BITS) return false;
   const bool negative = k >> sign & 1, integer = type::INTEGER;
   if (!integer && (key)(k << 1) == 0) k = 0;  // zeros of either sign
   bool one = k >> bit & 1;
@@ -27,7 +27,7 @@ struct move {
 };
 __device__ move of_pass(int pass, const key *keys_in, const value *values_in, key *keys_out,
                         value *values_out, key *keys, value *values) {
-  const int passes = BITS > 0 ? BITS : 1;
+  const int passes = SORTED_BITS > 0 ? SORTED_BITS : 1;
   const bool to_out = (passes - 1 - pass) % 2 == 0;
   return {pass == 0 ? keys_in
           : to_out  ? keys
