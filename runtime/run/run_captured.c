@@ -102,6 +102,7 @@ int rt_captured_write(const char *path, const gen_template *t, const char *probl
 
 typedef struct reader {
   const char *path, *problem;
+  const char *own; /* the problem in the file */
   const gen_template *t;
   gen_instance *g;
   rt_captured *x;
@@ -187,13 +188,18 @@ static int read_header(reader *r, err *e) {
   return same && line[-1] == '\n' ? 0 : damaged(r, e);
 }
 
-static int check_problem(const reader *r, err *e) {
+/* The text in the file may be a former one of the problem. */
+static int check_problem(reader *r, err *e) {
   static const char word[] = "problem ";
   const char *line = r->header + strlen(MAGIC);
-  const char *has = line + strlen(word);
-  const size_t n = strcspn(line, "\n"), n_wanted = strlen(r->problem);
-  if (n != strlen(word) + n_wanted || strncmp(line, word, strlen(word)) != 0 ||
-      strncmp(has, r->problem, n_wanted) != 0) {
+  const size_t n = strcspn(line, "\n"), n_word = strlen(word);
+  auto_str now = {0};
+  if (n > n_word && !strncmp(line, word, n_word)) {
+    r->own = arena_text_n(&r->x->memory, line + n_word, n - n_word);
+    TRY(r->own ? 0 : err_nomem(e));
+    gen_problem_update(r->t->name, r->own, &now);
+  }
+  if (!r->own || (strcmp(r->own, r->problem) != 0 && strcmp(str_text(&now), r->problem) != 0)) {
     return err_set(e, ERR_USAGE, "%s holds data of another problem than %s", r->path, r->problem);
   }
   return 0;
@@ -265,7 +271,7 @@ static int find_bytes(const reader *r, err *e) {
 /* The header must equal the one that would be written for the same data. */
 static int check_digests(const reader *r, err *e) {
   auto_str again = {0};
-  add_header(r->t, r->problem, r->x->data, r->x->bytes, &again);
+  add_header(r->t, r->own, r->x->data, r->x->bytes, &again);
   const bool same = again.n == r->n_header && !memcmp(str_text(&again), r->header, again.n);
   return again.failed ? err_nomem(e) : same ? 0 : damaged(r, e);
 }

@@ -265,6 +265,32 @@ CONTEXT_TEST(test_data_are_kept) {
   holds(d.c.path, words, true);
 }
 
+/* The file's problem has the fields that it had then. */
+CONTEXT_TEST(test_data_of_a_former_text_are_read) {
+  static const char before[] =
+      "gemv m=4 n=2 trans=n dtype=f32 unit=1 align=4 scale=none bias=none act=none";
+  unsigned char zeros[8 * sizeof(float)] = {0}, *bytes[16];
+  store st;
+  const gen_data *data;
+  rt_captured x;
+  err e = {0};
+  char path[200];
+  snprintf(path, sizeof path, "%s/gemv.data", f->folder);
+  store_open(&st, f, "gemv", before);
+  assert_ok(gen_data_make(st.g, 0, &st.memory, &data, &st.e), &st.e);
+  assert_true(st.t->n_args <= 16);
+  for (size_t i = 0; i < st.t->n_args; i++) {
+    bytes[i] = zeros;
+  }
+  assert_ok(rt_captured_write(path, st.t, before, data, bytes, &e), &e);
+  store_close(&st);
+  assert_ok(open_kept(f, "gemv", before, path, false, &x, &e), &e);
+  rt_captured_close(&x);
+  assert_fails(open_kept(f, "gemv", "m=4 n=2 align=4 beta_is=1", path, false, &x, &e), &e,
+               ERR_USAGE, "another problem than gemv");
+  rt_captured_close(&x);
+}
+
 /* "inout" is what it was before the launch, through a typed call. */
 CONTEXT_TEST(test_what_is_overwritten_is_kept_as_it_was) {
   kept d;
