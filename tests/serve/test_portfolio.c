@@ -74,6 +74,27 @@ CONTEXT_TEST(test_the_model_chooses) {
   assert_string_equal(k.config, SMALL);
 }
 
+static void put_two_costs(fixture *f, const char *of_small) {
+  auto_str text = {0};
+  str_addf(&text,
+           "%smodel 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1 1e-5\nform 64\n"
+           "at 0 1 0\ncosts 1 %s\nform 64\n",
+           text_of_a_portfolio, of_small);
+  put_portfolio(f, str_text(&text));
+}
+
+/* Fewer images serve many sizes where one that is hardly slower need not be adapted. */
+CONTEXT_TEST(test_what_fits_is_preferred) {
+  put_two_costs(f, "1.015e-5");
+  assert_string_equal(info_of(f, "saxpy n=100001").config, SMALL); /* no vectors there */
+  assert_string_equal(info_of(f, "saxpy n=100000").config, FAST);
+}
+
+CONTEXT_TEST(test_what_is_faster_is_adapted) {
+  put_two_costs(f, "1.03e-5");
+  assert_string_equal(info_of(f, "saxpy n=100001").config, FAST_1);
+}
+
 /* The models compare the short list of the leaf, and the others only where no configuration of the
  * list fits; the third, about which nothing is known, is never chosen. */
 CONTEXT_TEST(test_the_short_list_comes_first) {

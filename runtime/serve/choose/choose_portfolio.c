@@ -12,6 +12,10 @@
  * below 2 MB. */
 static const size_t MODEL_AND_CACHE = 670 << 10;
 
+/* Models are less exact than this. Of 1, 2, 3 and 5 %, for sgemm on an H200, 2 % gives the most: 200
+ * sizes then need 7 images less, and lose 0.13 % more by the models. */
+static const double NEARLY = 1.02;
+
 typedef struct serve_ranked {
   gen_config config;
   int changed;
@@ -30,6 +34,21 @@ static bool tuned_here(const serve_known *k) {
 static int by_sec(const void *first, const void *second) {
   const ranked *x = first, *y = second;
   return (x->sec > y->sec) - (x->sec < y->sec);
+}
+
+static int by_changes(const void *first, const void *second) {
+  const ranked *x = first, *y = second;
+  const int by = (x->changed > y->changed) - (x->changed < y->changed);
+  return by ? by : by_sec(x, y);
+}
+
+/* Of the nearly fastest those come first that are adapted least: more problems share an image. */
+static void prefer_unchanged(ranked *list, size_t n) {
+  size_t near = 0;
+  while (near < n && list[near].sec <= NEARLY * list[0].sec) {
+    near++;
+  }
+  qsort(list, near, sizeof *list, by_changes);
 }
 
 static void adapt_slowly(serve_choose *c, size_t i, feasibility *out) {
@@ -93,6 +112,7 @@ static void rank(serve_choose *c, bool of_short, const float *apart) {
     }
   }
   qsort(c->ranked + from, c->n_ranked - from, sizeof *c->ranked, by_sec);
+  prefer_unchanged(c->ranked + from, c->n_ranked - from);
 }
 
 /* The others follow where none of the short list is valid or can be built. */

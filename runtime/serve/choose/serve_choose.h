@@ -3,7 +3,8 @@
  * 1. Exactly this problem, tuned on this device.
  * 2. The same problem, tuned on another device of this size (mostly the shipped presets).
  * 3. The portfolio, if the problem lies in the range that it was made for (portfolio.h): its
- *    configurations in the order of its models, or of the tree's leaf, adapted if need be. A
+ *    configurations in the order of its models, or of the tree's leaf, adapted if need be. Of those
+ *    that are nearly as fast as the fastest by the models the least adapted one goes first. A
  *    portfolio from another device counts only while nothing of the family is tuned on this one.
  * 4. The family's tuned problems by distance (serve_distance.h), to which results from elsewhere
  *    add a charge: this device's results precede comparable ones, but a size tuned elsewhere
