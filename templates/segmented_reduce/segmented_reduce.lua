@@ -104,6 +104,7 @@ return {
   },
 
   default = { ALG = "thread", LANES = 1, BLOCK = 128, VEC = 1, COARSE = 1 },
+  base = { { ALG = "tiles", LANES = 32, BLOCK = 256, COARSE = 4, SPAN = 32 } },
   untuned = {
     { when = "segments < 2048 and n >= max(2^18, 512 * segments) and align >= 4 and NBYTES == 4",
       ALG = "tiles", LANES = 32, BLOCK = 256, VEC = 4, COARSE = 4, SPAN = 32 },

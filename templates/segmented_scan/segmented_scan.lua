@@ -101,6 +101,7 @@ return {
   },
 
   default = { ALG = "thread", BLOCK = 128, ITEMS = 1 },
+  base = { { ALG = "lookback", BLOCK = 256, ITEMS = 16 } },
   untuned = {
     -- Blocks and warps are faster where segments of middle length are enough to keep the device busy.
     { when = "n >= 2^18 and (segments < 2048 or n < 24 * segments)",

@@ -56,28 +56,25 @@ static void assert_same(gen_template *t, const rt_info *one, const rt_info *othe
   base_forms_clear(&b);
 }
 
-/* Larger than any limit, and of no other card. */
-static void enlarge(rt_info *info) {
-  info->sms = 211;
-  info->l2_nbytes *= 3;
-  info->memory_nbytes *= 3;
-  info->smem_block += 4096;
-  info->smem_sm += 8192;
-  info->blocks_sm += 7;
+/* The limits of a card that there is not. */
+static rt_info larger_than(const rt_info *info, int cc) {
+  rt_info larger = *info;
+  larger.cc = cc;
+  larger.sms = 211;
+  larger.l2_nbytes *= 3;
+  larger.memory_nbytes *= 3;
+  larger.smem_block += 4096;
+  larger.smem_sm += 8192;
+  larger.blocks_sm += 7;
+  return larger;
 }
 
+/* 8.9 takes machine code of 8.0, and 12.0 PTX of 9.0. */
 static void check_devices(gen_template *t) {
-  rt_info a100 = info_of("a100", 80), h200 = info_of("h200", 90);
-  rt_info larger80 = a100, larger90 = h200, later = h200;
-  enlarge(&larger80);
-  enlarge(&larger90);
-  enlarge(&later);
-  later.cc = 120; /* takes PTX of 9.0 */
-  assert_same(t, &a100, &larger80);
-  assert_same(t, &h200, &larger90);
-  assert_same(t, &h200, &later);
-  const rt_info ada = info_of("l40s", 89); /* takes machine code of 8.0 */
-  assert_same(t, &a100, &ada);
+  const rt_info a100 = info_of("a100", 80), larger_ada = larger_than(&a100, 89);
+  const rt_info h200 = info_of("h200", 90), larger_blackwell = larger_than(&h200, 120);
+  assert_same(t, &a100, &larger_ada);
+  assert_same(t, &h200, &larger_blackwell);
 }
 
 TEST(texts_depend_on_nothing_of_the_device_but_its_capability) {
