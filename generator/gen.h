@@ -67,6 +67,8 @@ typedef struct gen_field { /* one typed field of a problem */
   size_t n_choices;
   const char *preset; /* expression over the fields before it */
   bool is_class;      /* of an argument: kernels are the same, and tuned for it; values are ordered */
+  bool is_promise;    /* a class that kernels and requirements read; a later value promises more, so
+                         valid results of an earlier one serve it, but not the other way round */
 } gen_field;
 
 typedef struct gen_param { /* one dimension of the space, values in declaration order */
@@ -187,7 +189,10 @@ typedef struct gen_problem {
  *   err  ERR_USAGE  unknown field (suggests the nearest), not a number, out of range, given twice
  */
 int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e);
-/* gen_problem_set -- the same from values: given[i] says whether p->values[i].i is set already */
+/* gen_problem_read -- the same without the presets of fields not given, for gen_problem_complete
+ *   out  given[GEN_MAX_FIELDS]  set for those that are; false before */
+int gen_problem_read(gen_template *t, const char *text, gen_problem *p, bool *given, err *e);
+/* gen_problem_complete -- the same from values: given[i] says whether p->values[i].i is set already */
 int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err *e);
 /* gen_problem_text -- THE canonical form: "sgemm m=4096 n=4096 k=4096 ta=n tb=n", every field in
  * declaration order */

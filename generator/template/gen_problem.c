@@ -260,9 +260,8 @@ static int parse_field(gen_template *t, word *w, gen_problem *p, bool *given, er
   return parse_value(f, w->value, &p->values[i], e);
 }
 
-int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e) {
+int gen_problem_read(gen_template *t, const char *text, gen_problem *p, bool *given, err *e) {
   words rest = {text, " \t\r\n\v\f"};
-  bool given[GEN_MAX_FIELDS] = {false};
   word w;
   *p = (gen_problem){0};
   for (bool first = true; next_word(&rest, &w); first = false) {
@@ -273,6 +272,12 @@ int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e)
                      t->n_fields ? t->fields[0].name : "n");
     }
   }
+  return 0;
+}
+
+int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e) {
+  bool given[GEN_MAX_FIELDS] = {false};
+  TRY(gen_problem_read(t, text, p, given, e));
   return gen_problem_complete(t, p, given, e);
 }
 

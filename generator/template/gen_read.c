@@ -59,15 +59,17 @@ static const gen_expr *read_preset(gen_reader *r, const gen_field *f) {
   return x;
 }
 
-static bool read_class(gen_reader *r, const gen_field *f) {
+static void read_class(gen_reader *r, gen_field *f) {
   if (!gen_enter(r, "class")) {
-    return false;
+    return;
   }
-  if (!lua_isboolean(r->L, -1) || !lua_toboolean(r->L, -1) || !f->names) {
-    gen_bad(r, "class = true, and of a field of names");
+  const char *word = lua_type(r->L, -1) == LUA_TSTRING ? lua_tostring(r->L, -1) : "";
+  f->is_promise = !strcmp(word, "promise");
+  f->is_class = f->is_promise || (lua_isboolean(r->L, -1) && lua_toboolean(r->L, -1));
+  if (!f->is_class || !f->names) {
+    gen_bad(r, "class = true or 'promise', and of a field of names");
   }
   gen_leave(r);
-  return true;
 }
 
 static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t i) {
@@ -82,7 +84,7 @@ static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t
     read_range(r, f);
   }
   gen_leave(r);
-  f->is_class = read_class(r, f);
+  read_class(r, f);
   rule->preset = read_preset(r, f);
   f->preset = rule->preset->text;
   gen_declare(r, f->name, GEN_SYMBOL_FIELD, i)->types = f->names ? EXPR_TEXT : EXPR_INTEGER;

@@ -95,10 +95,11 @@ static bool in_range(const gen_template *t, const portfolio *c, const int64_t *v
   return true;
 }
 
-static int64_t nearest_choice(uint64_t choices, int64_t value) {
+/* Of a promise: one that promises no more. */
+static int64_t nearest_choice(const gen_field *f, uint64_t choices, int64_t value) {
   for (int64_t apart = 0; apart < 64; apart++) {
     const int64_t near[] = {value - apart, value + apart};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < (f->is_promise ? 1 : 2); i++) {
       if (near[i] >= 0 && near[i] < 64 && choices >> near[i] & 1) {
         return near[i];
       }
@@ -110,7 +111,7 @@ static int64_t nearest_choice(uint64_t choices, int64_t value) {
 void portfolio_take_class(const gen_template *t, const portfolio *c, int64_t *values) {
   for (size_t i = 0; i < t->n_fields; i++) {
     if (t->fields[i].is_class) {
-      values[i] = nearest_choice(c->choices[i], values[i]);
+      values[i] = nearest_choice(&t->fields[i], c->choices[i], values[i]);
     }
   }
 }

@@ -7,6 +7,9 @@
 -- tile's k and add up through a workspace. With ALG=wgmma warpgroups multiply what tensor maps have copied: see
 -- gemm_wgmma.cu; where addresses or leading dimensions are not multiples of 16 bytes, a launch before packs A and B.
 -- ALG=plain is the textbook's tiled kernel, which any device runs.
+--
+-- With reproducible=shape all use one instruction, mma.m16n8k16 or of f64 mma.m8n8k4, along k: how a tensor core rounds
+-- within one is not documented, and other instructions differ.
 
 -- Expressions that several places use.
 local NBYTES = "sel(dtype == 'f64', 8, 2)"
@@ -113,8 +116,9 @@ local function with(list, more)
   return list
 end
 
--- The textbook's kernel: a thread per element of C.
+-- The textbook's kernel: a thread per element of C, or with reproducible=shape a warp for 16 x 8 by tensor cores.
 local PLAIN = {
+  derive = { { "BY_MMA", "ONE_ORDER and dev_cc >= 80" } }, -- earlier devices have no other kernel
   stages = {
     { kernel = "gemm", grid = TILES, block = 256, smem = "2 * 16 * 17 * SUM_NBYTES",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales", "biases" } },
@@ -175,6 +179,7 @@ local MMA = {
     { "EDGE=guarded needs a tile that crosses an edge",
       "EDGE == 'whole' or m % BM > 0 or n % BN > 0 or k % BK > 0", advice = true },
     { "16-bit numbers need STEP == 16", "dtype == 'f64' or STEP == 16" },
+    { "reproducible=shape with f64 needs STEP=4", "not ONE_ORDER or dtype ~= 'f64' or STEP == 4" },
     { "f64 with STEP > 4 needs compute capability 9.0", "STEP == 4 or dtype ~= 'f64' or dev_cc >= 90" },
     { "STEP does not divide BK, or BK > 32 with f64", "BK % STEP == 0 and (dtype ~= 'f64' or BK <= 32)" },
     { "BK is more than twice k", "BK // 2 < max(k, 32)" },
@@ -316,6 +321,9 @@ return {
       brief = "alpha that kernels are tuned with; they compute with every alpha" },
     { "beta_is", { "0", "1", "any" }, default = "0", class = true,
       brief = "beta, likewise; C is read unless it is 0" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of an element also whatever the other sizes, its "
+        .. "place and layouts" },
   },
 
   args = {
@@ -371,12 +379,18 @@ return {
 
   derive = {
     { "NBYTES", NBYTES },
+    { "ONE_ORDER", "reproducible == 'shape'" }, -- additions in one order for all sizes
     { "SUM_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of an accumulator
     { "A_ALONG_K", "ta == 't'" },
     { "B_ALONG_K", "tb == 'n'" },
   },
 
   require = {
+    -- Blocks that share k (SPLITK) always add up their parts in the same order, so reproducible=run excludes nothing.
+    { "reproducible=shape excludes ALG=wgmma: its instructions round differently from those of warps",
+      "not ONE_ORDER or ALG ~= 'wgmma'" },
+    { "reproducible=shape needs SPLITK=1: an element's products are added in one sequence along k",
+      "not ONE_ORDER or SPLITK == 1" },
     { "ctype is neither dtype nor, where dtype has 16 bits, f32",
       "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
   },

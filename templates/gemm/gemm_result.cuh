@@ -1,6 +1,7 @@
 // gemm_result.cuh -- where a block's tile lies in C, and how a sum becomes an element of C.
 #pragma once
 #include "gemm_elements.cuh"
+#include "scaled_sum.cuh"
 
 extern __shared__ __align__(16) unsigned char memory[];
 
@@ -32,7 +33,7 @@ struct result {
     return EDGE == EDGE_guarded && (row >= m || column >= n);
   }
   __device__ __forceinline__ wide finished(wide sum, output before, int row, int column) const {
-    return epilogue(alpha * sum + beta * widen(before), row, column, scales, biases);
+    return epilogue(scaled(alpha, sum, beta, widen(before)), row, column, scales, biases);
   }
   // With beta 0, C is not read.
   __device__ __forceinline__ void put(wide sum, int row, int column) const {

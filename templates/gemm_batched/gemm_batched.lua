@@ -155,6 +155,10 @@ return {
       brief = "alpha that kernels are tuned with; they compute with every alpha" },
     { "beta_is", { "0", "1", "any" }, default = "0", class = true,
       brief = "beta, likewise; C is read unless it is 0" },
+    -- Every configuration adds an element's products one after the other along k, so none is excluded.
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of an element also whatever the other sizes, its "
+        .. "place and layouts" },
   },
 
   args = {
@@ -229,6 +233,7 @@ return {
 
   derive = {
     { "WIDTH", NBYTES },
+    { "ONE_ORDER", "reproducible == 'shape'" }, -- one way to combine alpha, sum, beta and C
     { "EXACT_M", "sel(EXACT == 1, max(1, m), 0)" },
     { "EXACT_N", "sel(EXACT == 1, max(1, n), 0)" },
     { "EXACT_K", "sel(EXACT == 1, k, 0)" },

@@ -8,6 +8,7 @@ using number = element<DTYPE>::stored;
 __device__ __forceinline__ number widen(number v) { return v; }
 
 #include "epilogue.cuh"
+#include "scaled_sum.cuh"
 
 template <int LENGTH>
 struct alignas(LENGTH * sizeof(number)) vector {
@@ -142,7 +143,7 @@ struct result {
     if (beta != 0) v = *to;
 #pragma unroll
     for (int e = 0; e < V; e++) {
-      v.e[e] = epilogue(alpha * sum[e] + beta * v.e[e], row + e, column, scales, biases);
+      v.e[e] = epilogue(scaled(alpha, sum[e], beta, v.e[e]), row + e, column, scales, biases);
     }
     *to = v;
   }
@@ -190,7 +191,7 @@ __device__ __forceinline__ void put_run(const number *sums, const result &to, nu
   for (int e = 0; e < V; e++) {
     const int at = (i + e) % size;
     v.e[e] =
-        epilogue(to.alpha * sum.e[e] + to.beta * v.e[e], at % s.m, at / s.m, to.scales, to.biases);
+        epilogue(scaled(to.alpha, sum.e[e], to.beta, v.e[e]), at % s.m, at / s.m, to.scales, to.biases);
   }
   *there = v;
 }

@@ -8,17 +8,20 @@
 local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
 local OUTPUTS = "sel(trans == 'n', m, n)"
 local DEPTH = "sel(trans == 'n', n, m)" -- elements of x
+-- With reproducible=shape, elements of x per block: a multiple of STEP that gives no more blocks than a grid may have.
+local FIXED_SHARE = "max(512, roundup(ceildiv(" .. DEPTH .. ", 2^15), 256))"
 local MOST = 2^31 - 2^17 -- so that an index in the last step, beyond the last element, is an int
 local VEC_MOST = "min(align, pow2div(m, 8), 16 // NBYTES)"
 
 -- For sizes without a tuned result: what is fast on an H200 near 1024 and near 4096.
-local SUGGESTED = {}
+local SUGGESTED = { { when = "reproducible == 'shape' and trans == 't'", BLOCK = 256, LX = 32, VEC = 1, ROWS = 4, COLS = 2 } }
 for _, vec in ipairs { 8, 4, 2, 1 } do
   local function suggest(condition, config)
     config.when = VEC_MOST .. " == " .. vec .. " and " .. condition
     config.VEC, config.LOAD = vec, "streaming"
     SUGGESTED[#SUGGESTED + 1] = config
   end
+  suggest("reproducible == 'shape' and trans == 'n'", { BLOCK = 256, LX = 32, ROWS = 1, COLS = 4 })
   suggest("trans == 't' and m > 256", { BLOCK = 128, LX = 64, ROWS = 2, COLS = 2, BLOCKS = 1 })
   suggest("trans == 't'", { BLOCK = 128, LX = 8, ROWS = 2, COLS = 1, BLOCKS = 1 })
   suggest("trans == 'n' and m * n <= 2^21", { BLOCK = 256, LX = 16, ROWS = 2, COLS = 4, BLOCKS = 1 })
@@ -49,6 +52,8 @@ return {
       brief = "alpha that kernels are tuned with; they compute with every alpha" },
     { "beta_is", { "0", "1", "any" }, default = "0", class = true,
       brief = "beta, likewise; y is read unless it is 0" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of an element also whatever the other sizes" },
   },
 
   args = {
@@ -115,14 +120,24 @@ return {
     -- Partial sums in shared memory per result.
     { "SLOTS", "sel(trans == 'n', sel(LX < 32, BLOCK // 32, LY), max(1, LX // 32))" },
     { "TILES", "ceildiv(" .. OUTPUTS .. ", OUT)" },
-    { "SPLITS", "sel(FINISH == 'cluster', CLUSTER, "
-      .. "max(1, min(BLOCKS * dev_sms // max(1, TILES), ceildiv(" .. DEPTH .. ", STEP))))" },
-    { "SHARE", "roundup(ceildiv(" .. DEPTH .. ", SPLITS), STEP)" }, -- elements of x per block
+    { "ONE_ORDER", "reproducible == 'shape'" }, -- additions in one order for all sizes
+    { "SPLITS", "sel(FINISH == 'cluster', CLUSTER, sel(ONE_ORDER, max(1, ceildiv(" .. DEPTH .. ", " .. FIXED_SHARE .. ")), "
+      .. "max(1, min(BLOCKS * dev_sms // max(1, TILES), ceildiv(" .. DEPTH .. ", STEP)))))" },
+    -- Elements of x per block.
+    { "SHARE", "sel(ONE_ORDER, " .. FIXED_SHARE .. ", roundup(ceildiv(" .. DEPTH .. ", SPLITS), STEP))" },
     { "OVERLAPS", "FINISH == 'atomic' and dev_cc >= 90" }, -- gemv_scale
     { "SMEM", "WIDE * max(SLOTS * OUT, BLOCK, sel(X == 'shared', SHARE, 0))" },
   },
 
   require = {
+    -- Atomics add in the order in which blocks arrive; the other values of FINISH in that of the splits.
+    { "reproducible=run and shape exclude FINISH=atomic", "reproducible == 'any' or FINISH ~= 'atomic'" },
+    -- A thread adds up every BLOCK / LX-th group of COLS columns, or with trans=t every LX-th row; rows or columns of
+    -- other results, ROWS and VEC or BLOCK and COLS, make no difference. Blocks have FIXED_SHARE elements of x.
+    { "reproducible=shape with trans=n needs LX >= 32, BLOCK=8*LX and COLS=4",
+      "not ONE_ORDER or trans == 't' or LX >= 32 and BLOCK == 8 * LX and COLS == 4" },
+    { "reproducible=shape with trans=t needs LX=32 and VEC=1", "not ONE_ORDER or trans == 'n' or LX == 32 and VEC == 1" },
+    { "reproducible=shape excludes FINISH=cluster", "not ONE_ORDER or FINISH ~= 'cluster'" },
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "LX exceeds BLOCK", "LX <= BLOCK" },
     { "VEC elements exceed 16 bytes, A or x is not aligned to them, or they do not divide m",

@@ -5,7 +5,7 @@
 -- the last block to finish does it, a second launch does, atomics add up, in y or (accumulate) in scratch
 -- memory from which the last block fetches the sum, or there is only one cluster. The textbook's kernels are points of this space: its simple and its
 -- convergent tree in global memory and its tree in shared memory are values of FOLD, with atomics its
--- segments, with COARSE > 1 its coarsened kernel; with last_block the same bits come out every time.
+-- segments, with COARSE > 1 its coarsened kernel.
 -- Sums of f32 are kept in f64 except within one step of a thread, so that a billion numbers add up as
 -- exactly as a thousand; products and squares are f64 from the start, and squares can't overflow.
 
@@ -27,7 +27,7 @@ end
 
 -- For sizes without a tuned result: one launch, and loads of `vec` elements in as many threads as a small
 -- problem has work for.
-local SUGGESTED = {}
+local SUGGESTED = { { when = "reproducible == 'shape'", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8, FINISH = "last_block" } }
 for _, vec in ipairs { 8, 4, 2, 1 } do
   local function suggest(condition, config)
     config.when = "min(align, 16 // NBYTES) == " .. vec .. " and " .. condition
@@ -55,8 +55,8 @@ return {
       brief = "type of the elements" },
     { "align", { 8, 4, 2, 1 }, default = "sel(dtype == 'f16' or dtype == 'bf16', 8, 4)",
       brief = "elements that x is aligned to" },
-    { "order", { "any", "fixed" }, default = "any",
-      brief = "fixed: in every run the same bits, which atomics can't promise of floats" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: whatever the alignment, too" },
   },
 
   args = {
@@ -101,8 +101,13 @@ return {
       "FINISH ~= 'atomic' or " .. ADDS .. " and NBYTES > 2" },
     { "FINISH=accumulate needs op=sum, norm1 or norm2",
       "FINISH ~= 'accumulate' or " .. ADDS .. " or op == 'norm2'" },
-    { "order=fixed excludes atomics on floating-point sums",
-      "FINISH ~= 'atomic' and FINISH ~= 'accumulate' or order == 'any' or " .. WHOLE },
+    -- Atomics add in the order in which blocks arrive; the other values of FINISH in that of the blocks' numbers.
+    { "reproducible=run and shape exclude atomics on floating-point sums",
+      "FINISH ~= 'atomic' and FINISH ~= 'accumulate' or reproducible == 'any' or " .. WHOLE },
+    -- One division of the numbers among threads and one tree: VEC, which the alignment limits, would change them.
+    { "reproducible=shape needs BLOCK=256, BLOCKS=4, VEC=1, COARSE=8, FOLD=shuffle and CLUSTER=1",
+      "reproducible ~= 'shape' or " .. EXACT .. " or BLOCK == 256 and BLOCKS == 4 and VEC == 1 and COARSE == 8 "
+        .. "and FOLD == 'shuffle' and CLUSTER == 1" },
     { "CLUSTER > 1 needs compute capability 9.0", "CLUSTER == 1 or dev_cc >= 90" },
     { "CLUSTER has more blocks than n has work for",
       "CLUSTER == 1 or n > (CLUSTER // 2) * STEP * VEC" },
@@ -114,7 +119,7 @@ return {
       "FOLD == 'shuffle' or FOLD == 'shared' or COARSE * VEC <= 4" },
   },
 
-  default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, LOAD = "plain",
+  default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8, LOAD = "plain",
     FOLD = "shuffle", FINISH = "two_launch", CLUSTER = 1 },
   untuned = SUGGESTED,
 
@@ -176,7 +181,7 @@ return {
       "n=3001 dtype=i64 op=product", "n=1501 dtype=bf16 op=norm1", "n=2000 dtype=f16 op=norm2" },
     test = { "n=0", "n=0 op=max", "n=1", "n=31", "n=65537", "n=1000003",
       "n=1000000 op=min dtype=i32", "n=100001 dtype=f64", "n=2^24", "n=3000001 dtype=i64",
-      "n=1000001 op=product", "n=65537 op=norm2 dtype=f64", "n=2^20 op=norm1 order=fixed",
+      "n=1000001 op=product", "n=65537 op=norm2 dtype=f64", "n=2^20 op=norm1 reproducible=run",
       "n=100003 dtype=f16 op=norm2", "n=3000000 dtype=bf16", "n=777777 dtype=f16 op=min",
       "n=0 op=product dtype=i32" },
     bench = { "n=2^16", "n=2^20", "n=2^24", "n=2^27", "n=2^28 dtype=f16", "n=2^26 dtype=i64" },

@@ -24,6 +24,7 @@ local NBYTES = "sel(dtype == 'i64' or dtype == 'f64', 8, "
 local HALF = "(dtype == 'f16' or dtype == 'bf16')"
 local WHOLE = "(dtype == 'i8' or dtype == 'i16' or dtype == 'i32' or dtype == 'i64')"
 local EXACT = "(op == 'max' or op == 'min' or " .. WHOLE .. ")"
+local ONE_ORDER = "(reproducible == 'shape' and not " .. EXACT .. ")" -- additions in one order for all sizes
 local CHUNK = "max(16, ceildiv(n, 65536))" -- of a thread of the reference
 
 -- Numbers of tests: of products so near to 1 that they stay there, and whole ones that are odd, since a
@@ -39,6 +40,18 @@ local SUGGESTED = {}
 local function suggest(condition, config)
   config.when, config.SECTION = condition, "shuffle"
   SUGGESTED[#SUGGESTED + 1] = config
+end
+for _, narrow in ipairs { 2, 4, 8 } do
+  local vec = 16 // narrow
+  for _, alg in ipairs { "one_block", "reduce_scan" } do
+    local function suggest_order(condition, v)
+      suggest("(" .. ONE_ORDER .. " or reproducible == 'run' and not " .. EXACT .. " and n > 2^22) and NARROW == "
+          .. narrow .. " and " .. condition,
+        { ALG = alg, BLOCK = 256, ITEMS = 16, VEC = v, EXCHANGE = "warp" })
+    end
+    suggest_order("align >= " .. vec, vec)
+    suggest_order("align < " .. vec, 1)
+  end
 end
 for _, narrow in ipairs { 1, 2, 4, 8 } do
   local vec = 16 // narrow
@@ -106,7 +119,7 @@ local THREE_LAUNCH = tiles_in_registers({
 local REDUCE_SCAN = tiles_in_registers({
   source = "scan_reduce_scan.cu",
   stages = {
-    { kernel = "scan_reduce", grid = TILES, block = "BLOCK", args = { "n", "x", "totals" } },
+    { kernel = "scan_reduce", grid = TILES, block = "BLOCK", smem = "sel(ONE_ORDER, SMEM, 0)", args = { "n", "x", "totals" } },
     SCAN_TOTALS,
     { kernel = "scan", grid = TILES, block = "BLOCK", smem = "SMEM", args = { "n", "x", "y", "totals" } },
   },
@@ -170,6 +183,8 @@ return {
     { "dtype", { "i32", "f32", "i64", "f64", "i8", "i16", "f16", "bf16" }, default = "i32",
       brief = "type of the elements; those of f16 and bf16 are combined in f32" },
     { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "elements that x and y are aligned to" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: also whatever n and the alignment" },
   },
 
   args = {
@@ -207,9 +222,20 @@ return {
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+    { "ONE_ORDER", ONE_ORDER },
   },
 
   require = {
+    -- lookback sums up totals back to the nearest prefix that is there already, pipelined those since the block's
+    -- previous tile, and which tiles a block gets depends on the others. In the other algorithms a tile's number
+    -- determines how the sum before it is added up.
+    { "reproducible=run and shape exclude ALG=lookback and pipelined on floating-point sums and products",
+      "reproducible == 'any' or " .. EXACT .. " or ALG ~= 'lookback' and ALG ~= 'pipelined'" },
+    -- Totals of tiles are scanned by ALG, tiles by SECTION; the first tile has no totals before it.
+    { "reproducible=shape needs ALG=reduce_scan, or ALG=one_block where n fits a tile",
+      "not ONE_ORDER or ALG == 'reduce_scan' or ALG == 'one_block' and n <= TILE" },
+    { "reproducible=shape needs SECTION=shuffle, BLOCK=256 and ITEMS=16",
+      "not ONE_ORDER or SECTION == 'shuffle' and BLOCK == 256 and ITEMS == 16" },
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "tiles of BLOCK * ITEMS < 512 need n <= 2^20: a longer chain of them is slow and inaccurate",
       "TILE >= 512 or n <= 2^20" },

@@ -22,17 +22,20 @@ __device__ __forceinline__ vector load(const stored *x, long long i, segment s) 
   return v;
 }
 
+// Loads under way per thread: with ONE_ORDER always the same.
+constexpr int LOADS = ONE_ORDER ? 4 : COARSE;
+
 // The share of one of THREADS threads: every THREADS-th vector of the segment.
 template <int THREADS>
 __device__ __forceinline__ wide fold_share(const stored *x, segment s, int thread) {
   wide sum = identity<wide>();
-  for (long long i = s.begin / VEC + thread; i * VEC < s.end; i += THREADS * COARSE) {
-    vector v[COARSE];
+  for (long long i = s.begin / VEC + thread; i * VEC < s.end; i += THREADS * LOADS) {
+    vector v[LOADS];
 #pragma unroll
-    for (int c = 0; c < COARSE; c++) v[c] = load(x, i + c * THREADS, s);
+    for (int c = 0; c < LOADS; c++) v[c] = load(x, i + c * THREADS, s);
     value step = identity<value>();
 #pragma unroll
-    for (int c = 0; c < COARSE; c++) {
+    for (int c = 0; c < LOADS; c++) {
 #pragma unroll
       for (int e = 0; e < VEC; e++) step = combine(step, (value)v[c].e[e]);
     }

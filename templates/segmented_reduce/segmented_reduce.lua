@@ -3,6 +3,8 @@
 -- A thread, LANES lanes of a warp, or a block combines a segment (ALG thread, warp, block): where segments differ
 -- much in length, the longest of a warp or block determines its time. With ALG=tiles all blocks have tiles of equal
 -- size; a second launch combines the parts of segments that cross a tile's end.
+--
+-- With reproducible=shape the length of a segment alone decides what combines it: 8 threads, or a block if it is long.
 
 local TILES = "max(1, ceildiv(n, TILE))"
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
@@ -69,6 +71,8 @@ return {
       brief = "an empty segment gives its identity; sums of integers wrap" },
     { "dtype", { "f32", "f64", "i32", "i64" }, default = "f32", brief = "type of the elements" },
     { "align", { 4, 2, 1 }, default = 4, brief = "elements that x is aligned to" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of a segment also whatever surrounds it" },
   },
 
   args = {
@@ -95,9 +99,13 @@ return {
   derive = {
     { "NBYTES", NBYTES },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+    { "ONE_ORDER", "reproducible == 'shape' and not " .. EXACT }, -- additions in one order for all sizes
   },
 
   require = {
+    -- Threads, blocks and tiles have numbers that determine the order of additions, so reproducible=run excludes nothing.
+    { "reproducible=shape needs ALG=thread, BLOCK=128, VEC=1 and COARSE=1",
+      "not ONE_ORDER or ALG == 'thread' and BLOCK == 128 and VEC == 1 and COARSE == 1" },
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "x is not aligned to VEC elements", "VEC <= align" },
     { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
@@ -106,6 +114,7 @@ return {
   default = { ALG = "thread", LANES = 1, BLOCK = 128, VEC = 1, COARSE = 1 },
   base = { { ALG = "tiles", LANES = 32, BLOCK = 256, COARSE = 4, SPAN = 32 } },
   untuned = {
+    { when = "reproducible == 'shape' and dtype ~= 'i32' and dtype ~= 'i64' and op == 'sum'", ALG = "thread" },
     { when = "segments < 2048 and n >= max(2^18, 512 * segments) and align >= 4 and NBYTES == 4",
       ALG = "tiles", LANES = 32, BLOCK = 256, VEC = 4, COARSE = 4, SPAN = 32 },
     { when = "segments < 2048 and n >= max(2^18, 512 * segments)", ALG = "tiles", LANES = 32, BLOCK = 256, COARSE = 8,
@@ -125,7 +134,7 @@ return {
   },
 
   algorithms = {
-    thread = groups("1", { HAS_WORK }),
+    thread = groups("sel(ONE_ORDER, 8, 1)", { HAS_WORK }),
     warp = groups("LANES", { { "ALG=warp needs LANES > 1", "LANES > 1" }, HAS_WORK }),
     block = groups("BLOCK", {}),
     tiles = TILES_OF_NUMBERS,

@@ -28,41 +28,38 @@ __device__ __forceinline__ value scan_warps(value v, value lanes_before, value *
   return warp > 0 ? combine(warps_before, lanes_before) : lanes_before;
 }
 
-// What the segment's threads before this one have, and what all have.
+// What the segment's THREADS threads before this one have, and what all have.
+template <int THREADS>
 __device__ __forceinline__ value scan_threads(value v, value *total) {
-  constexpr int IN_WARP = WIDTH < 32 ? WIDTH : 32;
+  constexpr int IN_WARP = THREADS < 32 ? THREADS : 32;
   v = scan_lanes<IN_WARP>(v);
   const value left = __shfl_up_sync(0xffffffff, v, 1, IN_WARP);
   const value before = threadIdx.x % IN_WARP > 0 ? left : identity<value>();
-  if constexpr (WIDTH > 32) {
-    return scan_warps<WIDTH / 32>(v, before, total);
+  if constexpr (THREADS > 32) {
+    return scan_warps<THREADS / 32>(v, before, total);
   } else {
     *total = __shfl_sync(0xffffffff, v, IN_WARP - 1, IN_WARP);
     return before;
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    segmented_scan(long long n, long long segments, const int *__restrict__ starts,
-                   const stored *__restrict__ x, stored *__restrict__ y) {
-  const int zero = pdl_wait();
-  x += zero;
-  starts += zero;
-  const segment s =
-      segment_of((long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH, n, segments, starts);
+constexpr int OWN = ONE_ORDER ? 4 : ITEMS;  // neighbouring elements per thread
+
+template <int THREADS>
+__device__ __forceinline__ void scan_segment(segment s, const stored *x, stored *y) {
   wide sum = identity<wide>();
   // All lanes of a warp take part in its shuffles until its longest segment ends.
-  for (long long first = s.begin; __any_sync(0xffffffff, first < s.end); first += WIDTH * ITEMS) {
-    const long long at = first + threadIdx.x % WIDTH * ITEMS;
-    value v[ITEMS], total;
+  for (long long first = s.begin; __any_sync(0xffffffff, first < s.end); first += THREADS * OWN) {
+    const long long at = first + threadIdx.x % THREADS * OWN;
+    value v[OWN], total;
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) v[i] = at + i < s.end ? (value)x[at + i] : identity<value>();
+    for (int i = 0; i < OWN; i++) v[i] = at + i < s.end ? (value)x[at + i] : identity<value>();
     value own = v[0];
 #pragma unroll
-    for (int i = 1; i < ITEMS; i++) own = combine(own, v[i]);
-    value before = scan_threads(own, &total);
+    for (int i = 1; i < OWN; i++) own = combine(own, v[i]);
+    value before = scan_threads<THREADS>(own, &total);
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
+    for (int i = 0; i < OWN; i++) {
       const value with = combine(before, v[i]);
       if (at + i < s.end) {
         y[at + i] = (stored)combine(sum, (wide)(KIND == KIND_inclusive ? with : before));
@@ -70,5 +67,29 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
       before = with;
     }
     sum = combine(sum, (wide)total);
+  }
+}
+
+// With ONE_ORDER the block scans segments that are longer.
+constexpr int SHORT = 1024;
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    segmented_scan(long long n, long long segments, const int *__restrict__ starts,
+                   const stored *__restrict__ x, stored *__restrict__ y) {
+  const int zero = pdl_wait();
+  x += zero;
+  starts += zero;
+  const long long first = (long long)blockIdx.x * GROUPS;
+  const segment s = segment_of(first + threadIdx.x / WIDTH, n, segments, starts);
+  if constexpr (ONE_ORDER) {
+    const bool is_long = s.end - s.begin > SHORT;
+    scan_segment<WIDTH>(is_long ? segment{0, 0} : s, x, y);
+    if (!__syncthreads_or(is_long)) return;
+    for (int g = 0; g < GROUPS; g++) {
+      const segment all = segment_of(first + g, n, segments, starts);
+      if (all.end - all.begin > SHORT) scan_segment<BLOCK>(all, x, y);
+    }
+  } else {
+    scan_segment<WIDTH>(s, x, y);
   }
 }

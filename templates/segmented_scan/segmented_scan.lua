@@ -4,6 +4,8 @@
 -- block): where segments differ much in length, the longest of a warp or block determines its time. With ALG=lookback
 -- all blocks have tiles of equal size, in one scan that starts again where a segment begins.
 --
+-- With reproducible=shape the length of a segment alone decides what scans it: 8 threads, or a block if it is long.
+--
 -- The least memory traffic is all numbers in and out once, and the starts.
 
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
@@ -70,6 +72,8 @@ return {
       brief = "with or without the element itself; the first exclusive result is the identity" },
     { "op", { "sum", "max", "min" }, default = "sum", brief = "sums of integers wrap" },
     { "dtype", { "i32", "f32", "i64", "f64" }, default = "i32", brief = "type of the elements" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of a segment also whatever surrounds it" },
   },
 
   args = {
@@ -94,15 +98,22 @@ return {
   derive = {
     { "NBYTES", NBYTES },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+    { "ONE_ORDER", "reproducible == 'shape' and not " .. EXACT }, -- additions in one order for all sizes
   },
 
   require = {
+    -- It sums up totals back to the nearest prefix that is there already, so timing decides how they are grouped.
+    { "reproducible=run and shape exclude ALG=lookback on floating-point sums",
+      "reproducible == 'any' or " .. EXACT .. " or ALG ~= 'lookback'" },
+    { "reproducible=shape needs ALG=thread, BLOCK=128 and ITEMS=1",
+      "not ONE_ORDER or ALG == 'thread' and BLOCK == 128 and ITEMS == 1" },
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
   },
 
   default = { ALG = "thread", BLOCK = 128, ITEMS = 1 },
   base = { { ALG = "lookback", BLOCK = 256, ITEMS = 16 } },
   untuned = {
+    { when = "reproducible == 'shape' and (dtype == 'f32' or dtype == 'f64') and op == 'sum'", ALG = "thread" },
     -- Blocks and warps are faster where segments of middle length are enough to keep the device busy.
     { when = "n >= 2^18 and (segments < 2048 or n < 24 * segments)",
       ALG = "lookback", BLOCK = 256, ITEMS = 16 },
@@ -114,7 +125,7 @@ return {
     { when = "n >= 6 * segments", ALG = "warp", LANES = 4 },
   },
 
-  algorithms = { thread = groups("1", { HAS_WORK }), warp = WARP, block = groups("BLOCK", {}), lookback = LOOKBACK },
+  algorithms = { thread = groups("sel(ONE_ORDER, 8, 1)", { HAS_WORK }), warp = WARP, block = groups("BLOCK", {}), lookback = LOOKBACK },
 
   reference = {
     stages = {

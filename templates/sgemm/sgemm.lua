@@ -254,6 +254,8 @@ local FFMA = {
 
   -- The textbook's kernel (TM == TN == 1) is exempt from what only serves speed.
   require = with(SPLIT_IS_WORTH_IT, {
+    { "reproducible=shape excludes SLICEK and SCHEDULE=stream_k, which split sums",
+      "reproducible ~= 'shape' or SLICEK == 1 and not STREAM_K" },
     { "m == 1 and n == 1 need ALG=gemv or TM == TN == 1", "not BLOCKED or min(m, n) ~= 1" },
     { "BM is more than twice the rows of C", "BM // 2 < max(m, 16)" },
     { "BN is more than twice the columns of C", "BN // 2 < max(n, 16)" },
@@ -591,6 +593,9 @@ return {
       brief = "alpha that kernels are tuned with; they compute with every alpha" },
     { "beta_is", { "0", "1", "any" }, default = "0", class = true,
       brief = "beta, likewise; C is read unless it is 0" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of an element also whatever the other sizes, its "
+        .. "place and layouts" },
   },
 
   args = {
@@ -648,7 +653,17 @@ return {
     "MINBLOCKS", "FINISH", "VEC", "PAD", "STAGES", "COPIES", "KLANES", "FRAGMENTS", "VECTORS", "BLOCK", "LX", "LOADS",
     "LOADS_ACROSS", "BLOCKS", "AHEAD", "X", "LOAD" },
 
+  derive = {
+    { "ONE_ORDER", "reproducible == 'shape'" }, -- additions in one order for all sizes
+  },
+
   require = {
+    -- Atomics add in the order in which blocks arrive; the other values of FINISH, and stream-K, in that of the parts.
+    { "reproducible=run and shape exclude FINISH=atomic", "reproducible == 'any' or FINISH ~= 'atomic'" },
+    -- One order for all: a thread adds up an element's products by fused multiply-adds along k. Zeros that fill the last
+    -- tile along k change no sum but -0, and scaled_sum.cuh treats that as 0.
+    { "reproducible=shape needs ALG=ffma and SPLITK=1: an element's products are added one after the other along k",
+      "not ONE_ORDER or ALG == 'ffma' and SPLITK == 1" },
     { "accuracy excludes the rounding of this ALG",
       "ALG == 'ffma' or ALG == 'gemv' or (ALG == 'tf32x3' or ALG == 'tf32x3_mma') and accuracy ~= 'strict' "
         .. "or accuracy == 'tf32' or accuracy == 'bf16'" },

@@ -19,3 +19,4 @@ __device__ __forceinline__ void wait_for_last() {
 
 __device__ __forceinline__ float widen(float v) { return v; }
 #include "epilogue.cuh"
+#include "scaled_sum.cuh"

@@ -53,7 +53,7 @@ __device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row,
       const int row = position::row_offset(i, j);
       floats<STORE> v;
 #pragma unroll
-      for (int e = 0; e < STORE; e++) v.e[e] = alpha * c[i + e][j];
+      for (int e = 0; e < STORE; e++) v.e[e] = scaled(alpha, c[i + e][j]);
       if (!WHOLE && (row >= rows || column >= columns)) continue;
 #pragma unroll
       for (int e = 0; e < STORE; e++) {
@@ -98,7 +98,7 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
         if (beta != 0) v = *reinterpret_cast<const floats<STORE> *>(to);
 #pragma unroll
         for (int e = 0; e < STORE; e++) {
-          v.e[e] = epilogue(alpha * c[i + e][j] + beta * v.e[e], first_row + row + e,
+          v.e[e] = epilogue(scaled(alpha, c[i + e][j], beta, v.e[e]), first_row + row + e,
                             first_column + column, scales, biases);
         }
         *reinterpret_cast<floats<STORE> *>(to) = v;

@@ -14,6 +14,7 @@
 #pragma once
 #include "cluster.cuh"
 #include "last_block.cuh"
+#include "scaled_sum.cuh"
 #include "words.cuh"
 
 struct alignas(VEC * sizeof(stored)) elements {
@@ -239,9 +240,9 @@ struct results {
         return;
       }
     }
-    const wide before = beta == 0 ? 0 : beta * widen(*to);
-    *to =
-        narrow(epilogue(alpha * sum + before, SIDEWAYS ? v : i, SIDEWAYS ? i : v, scales, biases));
+    const wide before = beta == 0 ? 0 : widen(*to);
+    *to = narrow(epilogue(scaled(alpha, sum, beta, before), SIDEWAYS ? v : i, SIDEWAYS ? i : v,
+                          scales, biases));
   }
 };
 
@@ -250,16 +251,17 @@ __device__ __forceinline__ long long found_at(int split, int o, int n) {
   return ((long long)split * VECTORS + results::vector(o)) * n + results::result(o);
 }
 
-// Adds up the sums of all splits, in global memory, for this block's results.
+// Adds up the sums of all splits, in global memory, for this block's results. With ONE_ORDER one thread adds up a
+// result, whatever OUT is.
 __device__ __forceinline__ void finish(const results &to, int splits, const wide *partial) {
   constexpr int ALL = OUT * VECTORS;
   constexpr int SIDE = ALL < BLOCK ? ALL : BLOCK;  // threads on different results
-  constexpr int GROUPS = BLOCK / SIDE;             // threads on the same one
+  constexpr int GROUPS = ONE_ORDER ? 1 : BLOCK / SIDE;  // threads on the same one
   wide *shared = reinterpret_cast<wide *>(memory);
 #pragma unroll 1
   for (int o = threadIdx.x % SIDE; o < ALL; o += SIDE) {
     wide sum = 0;
-    if (to.exists(o)) {
+    if ((!ONE_ORDER || threadIdx.x < SIDE) && to.exists(o)) {
 #pragma unroll 8
       for (int s = threadIdx.x / SIDE; s < splits; s += GROUPS)
         sum += partial[found_at(s, o, to.n)];

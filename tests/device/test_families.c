@@ -37,7 +37,7 @@ static const struct {
     {"saxpy", "n=3"},
     {"argmax", "n=0"},
     {"argmax", "n=2^36 op=min dtype=f64 align=1"},
-    {"reduce", "n=2^36 op=product dtype=bf16 align=1 order=fixed"},
+    {"reduce", "n=2^36 op=product dtype=bf16 align=1 reproducible=run"},
     {"reduce", "n=0"},
     {"reduce", "n=2^36 op=min dtype=f64"},
     {"reduce", "n=5 align=1"},

@@ -157,7 +157,8 @@ static double class_distance(const serve_choose *c, const serve_known_row *row) 
   double apart = 0;
   for (size_t i = 0; i < c->t->n_fields; i++) {
     const double d = fabs(c->octaves[i] - row->octaves[i]);
-    if (d > SAME_DISTANCE && !c->t->fields[i].is_class) {
+    const gen_field *f = &c->t->fields[i];
+    if (d > SAME_DISTANCE && (!f->is_class || (f->is_promise && row->octaves[i] > c->octaves[i]))) {
       return INFINITY;
     }
     apart += d;

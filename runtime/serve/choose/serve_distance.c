@@ -23,7 +23,8 @@ double serve_distance_squared(const gen_template *t, const double *a, const doub
                               double most) {
   double sum = 0;
   for (size_t i = 0; i < t->n_fields && sum < most; i++) {
-    const bool apart = t->fields[i].names && !t->fields[i].is_class && a[i] != b[i];
+    const gen_field *f = &t->fields[i];
+    const bool apart = f->is_promise ? b[i] > a[i] : f->names && !f->is_class && a[i] != b[i];
     sum += apart ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
   }
   return sum < most ? sum : INFINITY;

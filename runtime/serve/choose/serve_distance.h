@@ -9,7 +9,8 @@
 /* serve_problem_octaves -- field values on the scale of distances: the base-2 logarithm of one plus
  * the magnitude, with the sign; names unchanged, those of a class spaced */
 void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves);
-/* serve_distance_squared -- infinite when a name differs, or when it is no less than `most` */
+/* serve_distance_squared -- infinite when a name differs, when the other one promises more (gen_field),
+ * or when it is no less than `most` */
 double serve_distance_squared(const gen_template *t, const double *octaves, const double *other,
                               double most);
 /* serve_problem_distance -- from a problem to one with these field values; infinite when a name
