@@ -35,8 +35,8 @@ static int set_field(const serve_call *call, const gen_field *f, int64_t word, g
   return unknown_choice(call, f, e);
 }
 
-static int problem_of(const serve_call *call, gen_template *t, const int64_t *words, gen_problem *p,
-                      err *e) {
+static int problem_of(const serve *s, const serve_call *call, gen_template *t, const int64_t *words,
+                      gen_problem *p, err *e) {
   bool given[GEN_MAX_FIELDS] = {0};
   for (size_t i = 0; i < call->n_fields; i++) {
     const gen_field *f = gen_field_find(t, call->fields[i], strlen(call->fields[i]));
@@ -46,7 +46,7 @@ static int problem_of(const serve_call *call, gen_template *t, const int64_t *wo
     TRY(set_field(call, f, words[i], &p->values[f - t->fields], e));
     given[f - t->fields] = true;
   }
-  return gen_problem_complete(t, p, given, e);
+  return serve_complete(s, t, p, given, e);
 }
 
 static int get_family(serve *s, const serve_call *call, serve_family **f, err *e) {
@@ -70,7 +70,7 @@ static int find_locked(serve *s, const serve_call *call, const int64_t *key, siz
     return 0; /* another thread was first */
   }
   TRY(get_family(s, call, &f, e));
-  TRY(problem_of(call, f->t, key + 1, &p, e));
+  TRY(problem_of(s, call, f->t, key + 1, &p, e));
   return serve_find(s, f, &p, key, nbytes, k, e);
 }
 

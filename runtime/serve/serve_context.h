@@ -24,6 +24,7 @@ struct serve {
   str device_key;
   serve_sources sources;
   char *db_path;
+  char reproducible[8];  /* of problems that do not give the field; empty: its preset */
   rt_compiler *compiler; /* NULL until something must be compiled */
   gen_options options;
   char *folders; /* what options.folders points into */

@@ -145,6 +145,24 @@ int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key,
   return remember(s, key, nbytes, *k, e);
 }
 
+/* ---- what a problem leaves open ---------------------------------------------------------------- */
+
+/* A field `reproducible` of a template without such a value keeps its preset. */
+static void set_reproducible(const serve *s, const gen_template *t, gen_problem *p, bool *given) {
+  static const char name[] = "reproducible";
+  const gen_field *f = *s->reproducible ? gen_field_find(t, name, sizeof name - 1) : NULL;
+  size_t choice;
+  if (f && !given[f - t->fields] && gen_field_choice(f, s->reproducible, &choice)) {
+    p->values[f - t->fields].i = (int64_t)choice;
+    given[f - t->fields] = true;
+  }
+}
+
+int serve_complete(const serve *s, gen_template *t, gen_problem *p, bool *given, err *e) {
+  set_reproducible(s, t, p, given);
+  return gen_problem_complete(t, p, given, e);
+}
+
 /* ---- a problem in words --------------------------------------------------------------------- */
 
 /* The first word is the family or a template's path; the path may hold spaces, up to ".lua". */
@@ -169,7 +187,9 @@ int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e) {
   const size_t n = name_length(words);
   serve_family *f;
   gen_problem p;
+  bool given[GEN_MAX_FIELDS] = {0};
   TRY(get_family(s, words, n, &f, e));
-  TRY(gen_problem_parse(f->t, words + n, &p, e));
+  TRY(gen_problem_read(f->t, words + n, &p, given, e));
+  TRY(serve_complete(s, f->t, &p, given, e));
   return serve_find(s, f, &p, text, strlen(text), k, e);
 }

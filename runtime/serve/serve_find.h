@@ -17,6 +17,10 @@ typedef struct serve_family { /* until the context is closed */
 int serve_family_get(serve *s, const char *name, serve_family **family, err *e);
 void serve_families_free(serve *s);
 
+/* serve_complete -- gen_problem_complete, with the context's value of the field reproducible if the
+ * problem has that field and does not give it */
+int serve_complete(const serve *s, gen_template *t, gen_problem *p, bool *given, err *e);
+
 /* serve_find -- the kernel of a complete problem, found before or made now; it is stored in
  * front.kernels under the key, too */
 int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key, size_t nbytes,

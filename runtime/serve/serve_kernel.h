@@ -2,6 +2,8 @@
 #ifndef SERVE_KERNEL_H
 #define SERVE_KERNEL_H
 
+#include <string.h>
+
 #include "run.h"
 #include "serve_args.h"
 #include "serve_hook.h"
@@ -43,5 +45,11 @@ int serve_kernel_new(const serve_parts *parts, tuned_kernel **out, err *e);
 void serve_kernel_free(tuned_kernel *k);
 /* serve_kernel_unload -- of a variant that is not launched any more; the struct remains */
 void serve_kernel_unload(tuned_kernel *k);
+
+/* serve_keeps_kernel -- must the problem's kernel not be exchanged for another later? It may add up in
+ * another order, and reproducible=run is equal bits in every launch. */
+static inline bool serve_keeps_kernel(const char *problem) {
+  return strstr(problem, " reproducible=run") != NULL;
+}
 
 #endif

@@ -44,6 +44,21 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
   return rc;
 }
 
+static int set_reproducible(serve *s, const char *value, err *e) {
+  static const char *const values[] = {"any", "run", "shape"};
+  if (!value && !(value = environment("TUNED_REPRODUCIBLE"))) {
+    return 0;
+  }
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    if (!strcmp(value, values[i])) {
+      strcpy(s->reproducible, value);
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE,
+                 "reproducible (TUNED_REPRODUCIBLE) is '%s'; it must be any, run or shape", value);
+}
+
 /* "a:b" as a list of folders. */
 static int set_folders(serve *s, const char *text, err *e) {
   if (!text && !(text = environment("TUNED_TEMPLATES"))) {
@@ -72,6 +87,7 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   s->sources.device = &s->device->info;
   s->sources.device_key = str_text(&s->device_key);
   TRY(set_folders(s, o->templates, e));
+  TRY(set_reproducible(s, NULL, e));
   TRY(open_database(s, o, e));
   return s->device_key.failed ? err_nomem(e) : 0;
 }
