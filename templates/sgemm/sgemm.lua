@@ -142,12 +142,12 @@ local function with_maps(a_packed, b_packed)
     overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')", early = STARTS_EARLY,
     args = { "m", "n", "k", "alpha", map("a", a_packed, "A_ALONG_K", "m", "BM"),
       map("b", b_packed, "B_ALONG_K", "n", "BN"), "beta", "C", "ldc", "scales", "biases", "partial",
-      "arrived" } }
+      "arrived", { "i64", "SHARE" } } }
 end
 
 -- What the algorithms have in common.
 local PRODUCT_ARGS = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales", "biases",
-  "partial", "arrived" }
+  "partial", "arrived", { "i64", "SHARE" } }
 local SCALE = { kernel = "sgemm_scale", when = "FINISH == 'atomic'",
   grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256, args = { "m", "n", "beta", "C", "ldc" } }
 local FINISH = { kernel = "sgemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'", overlap = "OVERLAP",
@@ -213,6 +213,10 @@ local FFMA = {
     { "ROWS", "BM" }, -- of a tile of C
     { "COLUMNS", "BN" },
     { "ALONG", "BK" }, -- elements along k per tile
+    -- The text has no SPLITK, but for partial sums that meet in the workspace.
+    { "SHARED_K", "SPLITK > 1" },
+    { "PARTIALS", "sel(FINISH == 'atomic', 1, SPLITK)" },
+    { "SHARE", "roundup(ceildiv(k, SPLITK), BK)" }, -- of k, for a block
     { "GROUP", "(BM // TM) * (BN // TN)" }, -- threads that cover the tile of C once
     { "MAPS", "LOADER == 'tma'" },
     { "LOADS_APART", "LOADER == 'cp_async_warps' or MAPS" }, -- 128 threads that only load
@@ -501,6 +505,9 @@ local TENSOR = {
     { "ROWS", "sel(SWAP == 'no', 64 * GROUPS, TILE)" },
     { "COLUMNS", "sel(SWAP == 'no', TILE, 64 * GROUPS)" },
     { "ALONG", "32" },
+    { "SHARED_K", "SPLITK > 1" },
+    { "PARTIALS", "sel(FINISH == 'atomic', 1, SPLITK)" },
+    { "SHARE", "roundup(ceildiv(k, SPLITK), 16)" }, -- of k, for a block
     { "GROUP", "128 * GROUPS" },
     { "A_ALONG_K", "ta == 't'" },
     { "B_ALONG_K", "tb == 'n'" },

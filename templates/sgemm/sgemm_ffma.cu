@@ -274,13 +274,13 @@ __device__ __forceinline__ void multiply_loaded(const target &to, long long all,
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 sgemm_mapped(int m, int n, int k, float alpha, const __grid_constant__ tensor_map A,
              const __grid_constant__ tensor_map B, float beta, float *C, long long ldc, const float *scales,
-             const float *biases, float *partial, unsigned *arrived) {
+             const float *biases, float *partial, unsigned *arrived, long long share) {
   extern __shared__ __align__(16) float dynamic[];
   pdl_wait();
   float *const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024 / 4;
   // With alpha 0, A and B are not read, as in BLAS.
   const long long all = alpha == 0 ? 0 : k;
-  const part own = SPLITK == 1 ? part{blockIdx.x, 0, all} : part_of_block<BK>(all);
+  const part own = SHARED_K ? part_of_block(all, share) : part{blockIdx.x, 0, all};
   const target to = {m, n, alpha, beta, C, ldc, scales, biases, partial, arrived};
   if (PACK != PACK_no) wait_for_last();
   if (FINISH == FINISH_two_launch) let_next_start();
@@ -294,14 +294,14 @@ sgemm_mapped(int m, int n, int k, float alpha, const __grid_constant__ tensor_ma
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
       const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
-      const float *scales, const float *biases, float *partial, unsigned *arrived) {
+      const float *scales, const float *biases, float *partial, unsigned *arrived, long long share) {
   extern __shared__ __align__(16) float shared[];
   const int zero = pdl_wait();
   A += zero;
   B += zero;
   // With alpha 0, A and B are not read, as in BLAS.
   const long long all = alpha == 0 ? 0 : k;
-  const part own = SPLITK == 1 ? part{blockIdx.x, 0, all} : part_of_block<BK>(all);
+  const part own = SHARED_K ? part_of_block(all, share) : part{blockIdx.x, 0, all};
   const target to = {m, n, alpha, beta, C, ldc, scales, biases, partial, arrived};
   if (FINISH == FINISH_two_launch) let_next_start();
   if constexpr (STATIONARY_A) {

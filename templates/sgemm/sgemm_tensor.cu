@@ -15,11 +15,11 @@ __device__ __forceinline__ bool has_sums() { return true; }
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
       const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
-      const float *scales, const float *biases, float *partial, unsigned *arrived) {
+      const float *scales, const float *biases, float *partial, unsigned *arrived, long long share) {
   extern __shared__ __align__(16) float dynamic[];
   // With alpha 0, A and B are not read, as in BLAS.
   const long long all = alpha == 0 ? 0 : k;
-  const part p = SPLITK == 1 ? part{blockIdx.x, 0, all} : part_of_block<16>(all);
+  const part p = SHARED_K ? part_of_block(all, share) : part{blockIdx.x, 0, all};
   if (FINISH == FINISH_two_launch) let_next_start();
   float c[CM][CN] = {};
   const corner tile(p.tile, m, n);

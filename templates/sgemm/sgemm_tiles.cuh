@@ -115,10 +115,8 @@ struct part {
   long long begin, depth;
 };
 
-// Of this block: SPLITK blocks share the elements along k, in multiples of STEP.
-template <int STEP>
-__device__ __forceinline__ part part_of_block(long long all) {
-  const long long share = ((all + STEP - 1) / STEP + SPLITK - 1) / SPLITK * STEP;
+// Of this block: gridDim.y blocks take up to `share` of the elements along k each.
+__device__ __forceinline__ part part_of_block(long long all, long long share) {
   const long long begin = blockIdx.y * share < all ? blockIdx.y * share : all;
   return {blockIdx.x, begin, all - begin < share ? all - begin : share};
 }
@@ -158,7 +156,7 @@ constexpr int AT_ONCE = CM * CN < 64 ? 64 / (CM * CN) : 1;  // partial sums that
 // The sum over all parts of a tile, always in the same order.
 __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial) {
 #pragma unroll AT_ONCE
-  for (int s = 0; s < SPLITK; s++) add_partial(c, partials(partial, blockIdx.x * SPLITK + s));
+  for (int s = 0; s < PARTIALS; s++) add_partial(c, partials(partial, blockIdx.x * PARTIALS + s));
 }
 
 // A part's sums, which the threads have for which has_sums() holds; ARRIVING threads of the block come here,
@@ -168,10 +166,10 @@ __device__ __forceinline__ void put_part(float (&c)[CM][CN], const part &p, int 
                                          float alpha, float beta, float *C, long long ldc,
                                          const float *scales, const float *biases, float *partial,
                                          unsigned *arrived) {
-  if constexpr (SPLITK > 1 && FINISH != FINISH_atomic) {
-    if (has_sums()) put_partial(c, partials(partial, p.tile * SPLITK + blockIdx.y));
+  if constexpr (PARTIALS > 1) {
+    if (has_sums()) put_partial(c, partials(partial, p.tile * PARTIALS + blockIdx.y));
     if constexpr (FINISH == FINISH_two_launch) return;
-    if (!is_last_block<ARRIVING>(arrived + p.tile, SPLITK) || !has_sums()) return;
+    if (!is_last_block<ARRIVING>(arrived + p.tile, PARTIALS) || !has_sums()) return;
 #pragma unroll
     for (int r = 0; r < CM * CN; r++) c[r / CN][r % CN] = 0;
     add_partials(c, partial);
