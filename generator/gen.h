@@ -66,8 +66,8 @@ typedef struct gen_field { /* one typed field of a problem */
   const int64_t *choices; /* integers of which only some are allowed: these; NULL for a range */
   size_t n_choices;
   const char *preset; /* expression over the fields before it */
-  bool is_class;      /* of an argument: kernels are the same, and tuned for it; values are ordered */
-  bool is_promise;    /* a class that kernels and requirements read; a later value promises more, so
+  bool is_class;   /* of an argument: kernels are the same, and tuned for it; values are ordered */
+  bool is_promise; /* a class that kernels and requirements read; a later value promises more, so
                          valid results of an earlier one serve it, but not the other way round */
 } gen_field;
 
@@ -268,6 +268,9 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
 /* gen_config_failing -- the same as a number: the first requirement that fails, n_requirements when
  * none does. err ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
+/* gen_config_outside -- the same of the space: what only spaces heed counts, too; n_search_requirements
+ * when the point is in it. */
+int gen_config_outside(gen_instance *g, const gen_config *c, size_t *failing, err *e);
 /* gen_config_holds -- does it meet requirement i? A fraction of the cost of them all. */
 int gen_config_holds(gen_instance *g, const gen_config *c, size_t i, bool *yes, err *e);
 /* gen_requirement_reads -- bits of the parameters that requirement i reads, itself or through derived

@@ -38,7 +38,7 @@ runtime/serve/online: runtime/base generator db runtime/device runtime/run runti
 runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/tuned.h runtime/serve/choose runtime/serve/capture runtime/serve/online
 tuner/print: runtime/base generator runtime/device runtime/run
 tuner/workers: runtime/base generator db runtime/device runtime/run
-tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve/tuned.h runtime/serve/choose tuner/workers
+tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/workers
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print runtime/cache
 tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/workers tuner/tune

@@ -211,6 +211,7 @@ typedef struct trial {
   const gen_config *c;
   size_t failed; /* the first requirement that does; n_requirements: none */
   bool holds;    /* requirement `failed` */
+  bool searched; /* what only spaces heed counts, too */
 } trial;
 
 /* Of the configuration that is bound. */
@@ -236,10 +237,11 @@ static bool is_base(const tmpl *t, const gen_config *c) {
 static void find_failed(gen_box *b, void *ud) {
   trial *k = ud;
   const tmpl *t = k->g->t;
-  const bool base = is_base(t, k->c);
+  const bool base = !k->searched && is_base(t, k->c);
+  const size_t n = k->searched ? t->pub.n_search_requirements : t->pub.n_requirements;
   (void)b;
   gen_bind(k->g, k->c);
-  for (k->failed = 0; k->failed < t->pub.n_requirements; k->failed++) {
+  for (k->failed = 0; k->failed < n; k->failed++) {
     if (!(base && t->advice[k->failed]) && !holds(k->g, k->failed)) {
       return;
     }
@@ -277,6 +279,13 @@ int gen_config_holds(gen_instance *g, const gen_config *c, size_t i, bool *yes, 
 
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e) {
   trial k = {.g = g, .c = c};
+  TRY(gen_box_run(&g->t->box, find_failed, &k, false, e));
+  *failing = k.failed;
+  return 0;
+}
+
+int gen_config_outside(gen_instance *g, const gen_config *c, size_t *failing, err *e) {
+  trial k = {.g = g, .c = c, .searched = true};
   TRY(gen_box_run(&g->t->box, find_failed, &k, false, e));
   *failing = k.failed;
   return 0;

@@ -2,11 +2,14 @@
 
 #include <stdlib.h>
 
+/* gen_config_failing or gen_config_outside */
+typedef int find_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
+
 /* ---- changing ------------------------------------------------------------------------------- */
 
 /* failing: of the unchanged configuration; most values do not repair even that requirement */
-static void try_values(const gen_template *t, gen_instance *g, const gen_config *c, size_t failing,
-                       size_t param, adapt_change *best) {
+static void try_values(const gen_template *t, gen_instance *g, find_failing *find,
+                       const gen_config *c, size_t failing, size_t param, adapt_change *best) {
   const size_t now = c->index[param];
   gen_config other = *c;
   for (size_t i = 0; i < t->params[param].n; i++) {
@@ -14,19 +17,20 @@ static void try_values(const gen_template *t, gen_instance *g, const gen_config 
     bool mended;
     other.index[param] = (uint16_t)i;
     if (i != now && !gen_config_holds(g, &other, failing, &mended, NULL) && mended &&
-        !gen_config_failing(g, &other, &x.failing, NULL) && adapt_change_better(&x, best)) {
+        !find(g, &other, &x.failing, NULL) && adapt_change_better(&x, best)) {
       *best = x;
     }
   }
 }
 
 /* The one change that gets farthest down the list of requirements. */
-static bool change_one(const gen_template *t, gen_instance *g, gen_config *c, size_t *failing) {
+static bool change_one(const gen_template *t, gen_instance *g, find_failing *find, gen_config *c,
+                       size_t *failing) {
   const uint64_t reads = gen_requirement_reads(t, *failing);
   adapt_change best = {.failing = *failing};
   for (size_t i = 0; i < t->n_params; i++) {
     if (reads >> i & 1) {
-      try_values(t, g, c, *failing, i, &best);
+      try_values(t, g, find, c, *failing, i, &best);
     }
   }
   if (best.failing <= *failing) {
@@ -37,15 +41,24 @@ static bool change_one(const gen_template *t, gen_instance *g, gen_config *c, si
   return true;
 }
 
-bool adapt_config(const gen_template *t, gen_instance *g, gen_config *c, int *changed) {
+static bool adapt(const gen_template *t, gen_instance *g, find_failing *find, size_t n,
+                  gen_config *c, int *changed) {
   size_t failing;
   *changed = 0;
-  if (gen_config_failing(g, c, &failing, NULL)) {
+  if (find(g, c, &failing, NULL)) {
     return false;
   }
-  while (failing < t->n_requirements && *changed < ADAPT_CHANGES_MOST &&
-         change_one(t, g, c, &failing)) {
+  while (failing < n && *changed < ADAPT_CHANGES_MOST && change_one(t, g, find, c, &failing)) {
     ++*changed;
   }
-  return failing == t->n_requirements;
+  return failing == n;
+}
+
+bool adapt_config(const gen_template *t, gen_instance *g, gen_config *c, int *changed) {
+  return adapt(t, g, gen_config_failing, t->n_requirements, c, changed);
+}
+
+bool adapt_to_space(const gen_template *t, gen_instance *g, gen_config *c) {
+  int changed;
+  return adapt(t, g, gen_config_outside, t->n_search_requirements, c, &changed);
 }

@@ -13,6 +13,9 @@
  *   out  *changed  how many parameters
  *   cost an evaluation of the requirements per value tried: some dozens */
 bool adapt_config(const gen_template *t, gen_instance *g, gen_config *c, int *changed);
+/* adapt_to_space -- the same until it is a point of the space, which may take more than validity does
+ */
+bool adapt_to_space(const gen_template *t, gen_instance *g, gen_config *c);
 
 /* ---- for feasibility_cache.h, which does the same faster ------------------------------------- */
 

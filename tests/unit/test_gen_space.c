@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
+#include "adapt.h"
 #include "gen_diagram.h"
 #include "gen_fixture.h"
 #include "random.h"
@@ -117,6 +118,9 @@ TEST(a_requirement_may_concern_searches_only) {
   assert_false(gen_space_find(space, &s.c, &i));
   assert_ok(gen_config_failing(s.g, &s.c, &i, &s.e), &s.e);
   assert_int_equal(i, s.t->n_requirements);
+  assert_ok(gen_config_outside(s.g, &s.c, &i, &s.e), &s.e);
+  assert_int_equal(i, 1);
+  assert_true(adapt_to_space(s.t, s.g, &s.c) && gen_space_find(space, &s.c, &i));
 }
 
 static void assert_untuned(const char *problem, const char *expected) {

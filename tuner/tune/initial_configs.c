@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "adapt.h"
 #include "serve_choose.h"
 #include "serve_presets.h"
 
@@ -14,16 +15,19 @@ typedef struct collector {
   size_t n_portfolio; /* configurations of a portfolio that were seen */
 } collector;
 
+/* What is valid, as the search's point that is as fast. */
 static void add(collector *x, const gen_config *c) {
-  if (gen_config_check(x->from->g, c, NULL)) {
+  const initial_sources *f = x->from;
+  gen_config point = *c;
+  if (gen_config_check(f->g, c, NULL) || !adapt_to_space(f->t, f->g, &point)) {
     return;
   }
   for (size_t i = 0; i < x->n; i++) {
-    if (gen_config_equal(x->from->t, &x->configs[i], c)) {
+    if (gen_config_equal(f->t, &x->configs[i], &point)) {
       return;
     }
   }
-  x->configs[x->n++] = *c;
+  x->configs[x->n++] = point;
 }
 
 /* Those that the user gives for this problem, or for all. */
