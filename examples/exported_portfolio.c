@@ -81,7 +81,8 @@ static int run(const sgemm_portfolio *kernels, int64_t m, int64_t n, int64_t k) 
                            .act = SGEMM_TEXT_none,
                            .accuracy = SGEMM_TEXT_strict,
                            .alpha_is = SGEMM_TEXT_any,
-                           .beta_is = SGEMM_TEXT_any};
+                           .beta_is = SGEMM_TEXT_any,
+                           .reproducible = SGEMM_TEXT_any};
   matrix a = matrix_new(m, k), b = matrix_new(k, n), c = matrix_new(m, n);
   float *out = malloc(c.nbytes + 1);
   const size_t nbytes = sgemm_workspace_nbytes(kernels, &p);

@@ -189,9 +189,9 @@ static void add_names(const page *p) {
   str_add(p->out, "};\n\n");
 }
 
-/* A kernel serves every value of a class, unless that is a promise of the kernel's. */
+/* A kernel serves every value of a class; what its text reads of a promise is compared (has_). */
 static bool is_choice(const gen_field *f) {
-  return f->names && (!f->is_class || f->is_promise);
+  return f->names && !f->is_class;
 }
 
 static void add_config_struct(const page *p) {

@@ -32,7 +32,7 @@ static sgemm_problem exported(const gen_problem *p) {
                          texts[p->values[3].i],  texts[p->values[4].i], p->values[5].i,
                          p->values[6].i,         p->values[7].i,        SGEMM_TEXT_none,
                          SGEMM_TEXT_none,        SGEMM_TEXT_none,       SGEMM_TEXT_strict,
-                         alpha[p->values[12].i], beta[p->values[13].i]};
+                         alpha[p->values[12].i], beta[p->values[13].i], SGEMM_TEXT_any};
 }
 
 static int fail(const char *what, const lua *l, const gen_problem *p, int i) {
