@@ -25,12 +25,10 @@ local NOT_PLAIN = "ALG ~= 'plain'"
 local SUGGESTED = {}
 
 local function suggest_warpgroups(bm, bn, stages, condition, more)
-  for _, depth in ipairs { stages, 3 } do -- k may be short
-    local one = { when = "dev_cc == 90 and dtype ~= 'f64' and ceildiv(m, " .. bm .. ") * ceildiv(n, "
-      .. bn .. ")" .. condition, ALG = "wgmma", BM = bm, BN = bn, GROUPS = bn // 64, WGMMA_STAGES = depth }
-    for name, value in pairs(more or {}) do one[name] = value end
-    SUGGESTED[#SUGGESTED + 1] = one
-  end
+  local one = { when = "dev_cc == 90 and dtype ~= 'f64' and ceildiv(m, " .. bm .. ") * ceildiv(n, "
+    .. bn .. ")" .. condition, ALG = "wgmma", BM = bm, BN = bn, GROUPS = bn // 64, WGMMA_STAGES = stages }
+  for name, value in pairs(more or {}) do one[name] = value end
+  SUGGESTED[#SUGGESTED + 1] = one
 end
 
 suggest_warpgroups(256, 128, 4, " >= 3 * dev_sms", { RASTER = 8, CLUSTER = "columns" })
@@ -258,7 +256,7 @@ local WGMMA = {
     { "BM * BN / GROUPS exceeds the registers of a warpgroup",
       "BN // (64 * GROUPS) * BM // 2 <= sel(GROUPS == 3, 96, 128)" },
     { "WGMMA_STAGES exceeds the tiles along k",
-      "WGMMA_STAGES == 3 or (WGMMA_STAGES - 1) * 64 * SPLITK < k" },
+      "WGMMA_STAGES == 3 or (WGMMA_STAGES - 1) * 64 * SPLITK < k", advice = "search" },
     { "PANELS exceeds the panels of C that a warp has",
       "PANELS == 2 or BM * (" .. C_NBYTES .. ") // 128 * BN // (64 * GROUPS) >= 4" },
     { "CLUSTER needs a second tile to share copies with",

@@ -59,6 +59,10 @@ BED_TEST(gemm_warpgroups_are_right) {
       {"m=130 n=192 k=200 ta=t align=8", "ALG=wgmma,BM=128,BN=192,GROUPS=3,WGMMA_STAGES=4"},
       {"m=200 n=72 k=64 tb=t scale=column", "ALG=wgmma,BM=256,BN=64,GROUPS=1,WGMMA_STAGES=3"},
       {"m=72 n=200 k=64 ctype=f32 align=8", "ALG=wgmma,BM=64,BN=256,GROUPS=2,WGMMA_STAGES=3"},
+      /* more stages than tiles along k */
+      {"m=136 n=260 k=40 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=5", 1},
+      {"m=72 n=136 k=88 ta=t", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=6,CLUSTER=columns"},
+      {"m=80 n=16 k=520", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=8,SPLITK=4"},
   };
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "gemm", 0, parts);
