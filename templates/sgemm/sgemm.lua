@@ -124,6 +124,8 @@ end
 -- A launch takes no more than it fills; with stream-K a block's next tile follows in the next stage.
 local FILLED_SMEM = shared_memory("sel(STREAM_K, STAGES, min(STAGES, max(2, ceildiv(k, SPLITK * BK))))")
 
+local HAS_MINBLOCKS = "STREAM_K or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms"
+
 -- The launch with tensor maps, of operands packed or not.
 local function with_maps(a_packed, b_packed)
   local function map(name, packed, along_k, rows, width)
@@ -302,7 +304,10 @@ local FFMA = {
     { "large tiles leave most multiprocessors idle",
       "STREAM_K or ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
     { "MINBLOCKS exceeds the blocks that there are per multiprocessor",
-      "STREAM_K or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+      "ROWS * COLUMNS <= 4096 or " .. HAS_MINBLOCKS },
+    -- They need few registers: the bound hardly changes their code.
+    { "MINBLOCKS exceeds the blocks that there are per multiprocessor, of small tiles",
+      "ROWS * COLUMNS > 4096 or " .. HAS_MINBLOCKS, advice = "search" },
     { "MINBLOCKS blocks exceed the threads of a multiprocessor", "THREADS * MINBLOCKS <= dev_threads_sm" },
     { "MINBLOCKS makes no difference: threads have 255 registers anyway",
       "STREAM_K or STATIONARY_A or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
