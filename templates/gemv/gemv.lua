@@ -8,8 +8,8 @@
 local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
 local OUTPUTS = "sel(trans == 'n', m, n)"
 local DEPTH = "sel(trans == 'n', n, m)" -- elements of x
--- With reproducible=shape, elements of x per block: a multiple of STEP that gives no more blocks than a grid may have.
-local FIXED_SHARE = "max(512, roundup(ceildiv(" .. DEPTH .. ", 2^15), 256))"
+-- With reproducible=shape, elements of x per block: a multiple of STEP, at most 64 shares.
+local FIXED_SHARE = "max(128, roundup(ceildiv(" .. DEPTH .. ", 64), 128))"
 local MOST = 2^31 - 2^17 -- so that an index in the last step, beyond the last element, is an int
 local VEC_MOST = "min(align, pow2div(m, 8), 16 // NBYTES)"
 
@@ -132,11 +132,12 @@ return {
   require = {
     -- Atomics add in the order in which blocks arrive; the other values of FINISH in that of the splits.
     { "reproducible=run and shape exclude FINISH=atomic", "reproducible == 'any' or FINISH ~= 'atomic'" },
-    -- A thread adds up every BLOCK / LX-th group of COLS columns, or with trans=t every LX-th row; rows or columns of
-    -- other results, ROWS and VEC or BLOCK and COLS, make no difference. Blocks have FIXED_SHARE elements of x.
+    -- A thread adds up every BLOCK / LX-th group of COLS columns, or with trans=t every LX-th row; how many other results
+    -- it has, by ROWS and VEC or by COLS, makes no difference. Blocks have FIXED_SHARE elements of x.
     { "reproducible=shape with trans=n needs LX >= 32, BLOCK=8*LX and COLS=4",
       "not ONE_ORDER or trans == 't' or LX >= 32 and BLOCK == 8 * LX and COLS == 4" },
-    { "reproducible=shape with trans=t needs LX=32 and VEC=1", "not ONE_ORDER or trans == 'n' or LX == 32 and VEC == 1" },
+    { "reproducible=shape with trans=t needs LX=32, VEC=1 and ROWS <= 4",
+      "not ONE_ORDER or trans == 'n' or LX == 32 and VEC == 1 and ROWS <= 4" },
     { "reproducible=shape excludes FINISH=cluster", "not ONE_ORDER or FINISH ~= 'cluster'" },
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "LX exceeds BLOCK", "LX <= BLOCK" },

@@ -22,11 +22,8 @@ __device__ __forceinline__ vector load(const stored *x, long long i, segment s) 
   return v;
 }
 
-// Loads under way per thread: with ONE_ORDER always the same.
-constexpr int LOADS = ONE_ORDER ? 4 : COARSE;
-
-// The share of one of THREADS threads: every THREADS-th vector of the segment.
-template <int THREADS>
+// The share of one of THREADS threads: every THREADS-th vector of the segment, LOADS of them at a time.
+template <int THREADS, int LOADS = COARSE>
 __device__ __forceinline__ wide fold_share(const stored *x, segment s, int thread) {
   wide sum = identity<wide>();
   for (long long i = s.begin / VEC + thread; i * VEC < s.end; i += THREADS * LOADS) {

@@ -5,13 +5,13 @@
 // With ONE_ORDER the block combines segments that are longer.
 constexpr int SHORT = 1024;
 
-__device__ __forceinline__ void fold_long(long long n, long long segments, const int *starts, const stored *x,
-                                          stored *y) {
-  for (int g = 0; g < GROUPS; g++) {
+__device__ __forceinline__ void fold_long(long long n, long long segments, const int *starts,
+                                          const stored *x, stored *y) {
+  for (int g = blockIdx.y; g < GROUPS; g += gridDim.y) {
     const long long i = (long long)blockIdx.x * GROUPS + g;
     const segment s = segment_of(i, n, segments, starts);
     if (s.end - s.begin <= SHORT) continue;
-    const wide v = fold_block(fold_share<BLOCK>(x, s, threadIdx.x));
+    const wide v = fold_block(fold_share<BLOCK, 16>(x, s, threadIdx.x));
     if (threadIdx.x == 0) y[i] = (stored)v;
   }
 }
@@ -27,8 +27,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   const segment s = segment_of(i, n, segments, starts);
   if constexpr (ONE_ORDER) {
     const bool is_long = s.end - s.begin > SHORT;
-    const wide v = fold_lanes<WIDTH>(fold_share<WIDTH>(x, is_long ? segment{0, 0} : s, thread));
-    if (thread == 0 && i < segments && !is_long) y[i] = (stored)v;
+    if (blockIdx.y == 0) {
+      const wide v =
+          fold_lanes<WIDTH>(fold_share<WIDTH, 4>(x, is_long ? segment{0, 0} : s, thread));
+      if (thread == 0 && i < segments && !is_long) y[i] = (stored)v;
+    }
     if (__syncthreads_or(is_long)) fold_long(n, segments, starts, x, y);
     return;
   }

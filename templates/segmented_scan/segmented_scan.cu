@@ -43,9 +43,8 @@ __device__ __forceinline__ value scan_threads(value v, value *total) {
   }
 }
 
-constexpr int OWN = ONE_ORDER ? 4 : ITEMS;  // neighbouring elements per thread
-
-template <int THREADS>
+// OWN: neighbouring elements per thread.
+template <int THREADS, int OWN>
 __device__ __forceinline__ void scan_segment(segment s, const stored *x, stored *y) {
   wide sum = identity<wide>();
   // All lanes of a warp take part in its shuffles until its longest segment ends.
@@ -83,13 +82,13 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   const segment s = segment_of(first + threadIdx.x / WIDTH, n, segments, starts);
   if constexpr (ONE_ORDER) {
     const bool is_long = s.end - s.begin > SHORT;
-    scan_segment<WIDTH>(is_long ? segment{0, 0} : s, x, y);
+    if (blockIdx.y == 0) scan_segment<WIDTH, 4>(is_long ? segment{0, 0} : s, x, y);
     if (!__syncthreads_or(is_long)) return;
-    for (int g = 0; g < GROUPS; g++) {
+    for (int g = blockIdx.y; g < GROUPS; g += gridDim.y) {
       const segment all = segment_of(first + g, n, segments, starts);
-      if (all.end - all.begin > SHORT) scan_segment<BLOCK>(all, x, y);
+      if (all.end - all.begin > SHORT) scan_segment<BLOCK, 16>(all, x, y);
     }
   } else {
-    scan_segment<WIDTH>(s, x, y);
+    scan_segment<WIDTH, ITEMS>(s, x, y);
   }
 }

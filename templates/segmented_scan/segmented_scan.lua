@@ -11,6 +11,9 @@
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
 local EXACT = "(dtype == 'i32' or dtype == 'i64' or op ~= 'sum')"
 
+-- With reproducible=shape, blocks that share the long ones of GROUPS segments.
+local LONG_SHARES = "sel(ONE_ORDER and segments <= 4096, GROUPS, 1)"
+
 -- `width` threads for each segment.
 local function groups(width, require)
   return {
@@ -21,7 +24,7 @@ local function groups(width, require)
     require = require,
     source = "segmented_scan.cu",
     stages = {
-      { kernel = "segmented_scan", grid = "ceildiv(segments, GROUPS)", block = "BLOCK", early = "EARLY",
+      { kernel = "segmented_scan", grid = { "ceildiv(segments, GROUPS)", LONG_SHARES }, block = "BLOCK", early = "EARLY",
         args = { "n", "segments", "starts", "x", "y" } },
     },
   }

@@ -406,8 +406,8 @@ BED_TEST(elements_of_gemv_do_not_depend_on_the_other_sizes) {
     const char *trans, *type;
     int64_t depth;
   } kinds[] = {{"n", "f32", 50},
-               {"t", "f32", 1100},
-               {"n", "f32", 700},
+               {"t", "f32", 2600},
+               {"n", "f32", 2600},
                {"t", "bf16", 300},
                {"n", "f64", 530}};
   for (size_t i = 0; i < N_OF(kinds); i++) {
