@@ -55,8 +55,10 @@ static int set_reproducible(serve *s, const char *value, err *e) {
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE,
-                 "reproducible (TUNED_REPRODUCIBLE) is '%s'; it must be any, run or shape", value);
+  return err_set(
+      e, ERR_USAGE,
+      "tuned_options.reproducible or TUNED_REPRODUCIBLE is '%s'; it must be any, run or shape",
+      value);
 }
 
 /* "a:b" as a list of folders. */
@@ -87,7 +89,7 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   s->sources.device = &s->device->info;
   s->sources.device_key = str_text(&s->device_key);
   TRY(set_folders(s, o->templates, e));
-  TRY(set_reproducible(s, NULL, e));
+  TRY(set_reproducible(s, o->reproducible, e));
   TRY(open_database(s, o, e));
   return s->device_key.failed ? err_nomem(e) : 0;
 }

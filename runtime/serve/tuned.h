@@ -77,8 +77,11 @@ typedef struct tuned_options { /* all zero: the defaults */
                             the built-in ones. NULL: $TUNED_TEMPLATES */
   int trust_database;    /* not 0: use the database even if others can write to it, as does
                             $TUNED_TRUST; else that is an error, since it holds code */
+  const char *reproducible; /* "any", "run" or "shape": the field of that name in problems that do not
+                               give it, so in all typed calls of families that have it. NULL:
+                               $TUNED_REPRODUCIBLE, else "any" */
 } tuned_options;
-enum { TUNED_OPTIONS_NBYTES = TUNED_NBYTES(tuned_options, trust_database) };
+enum { TUNED_OPTIONS_NBYTES = TUNED_NBYTES(tuned_options, reproducible) };
 
 /* tuned_open -- out *ctx: tuned_close; NULL after a failure. A context does not outlive a fork: in
  * the child every call with it is an error, and tuned_close does nothing.

@@ -39,6 +39,7 @@ CONTEXT_TEST(options_of_an_earlier_version_end_early) {
   o.database = f->db_path;
   o.templates = NULL;
   o.trust_database = 0;
+  o.reproducible = NULL;
   OK(f, tuned_open(&f->ctx, &o, &f->err));
 }
 

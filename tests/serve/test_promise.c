@@ -16,6 +16,10 @@ static void finds(fixture *f, const char *problem, const char *value) {
   assert_promises(&info, value);
 }
 
+static int open_promising(tuned_context **ctx, const char *value, tuned_error *e) {
+  return tuned_open(ctx, &(tuned_options){.device = device_name, .reproducible = value}, e);
+}
+
 static void reopen_with(fixture *f, const char *value) {
   setenv("TUNED_REPRODUCIBLE", value, 1);
   reopen(f, NULL);
@@ -59,8 +63,23 @@ CONTEXT_TEST(typed_calls_promise_what_the_context_does) {
   assert_promises(&inside(f)->newest->info, "shape");
 }
 
+/* An option precedes the environment. */
+CONTEXT_TEST(an_option_promises) {
+  static const char *const values[] = {"run", "shape", "any"};
+  for (size_t i = 0; i < 3; i++) {
+    tuned_close(f->ctx);
+    setenv("TUNED_REPRODUCIBLE", i ? "run" : "shape", 1);
+    const int rc = open_promising(&f->ctx, values[i], &f->err);
+    unsetenv("TUNED_REPRODUCIBLE");
+    OK(f, rc);
+    finds(f, "reduce n=9000", values[i]);
+  }
+}
+
 CONTEXT_TEST(other_promises_are_refused) {
   tuned_context *ctx;
+  REFUSED(f, TUNED_E_USAGE, "'shapes'; it must be any, run or shape",
+          open_promising(&ctx, "shapes", &f->err));
   setenv("TUNED_REPRODUCIBLE", "often", 1);
   REFUSED(f, TUNED_E_USAGE, "'often'; it must be any, run or shape",
           tuned_open(&ctx, &(tuned_options){.device = device_name}, &f->err));
