@@ -9,7 +9,7 @@ B ?= build
 SAN ?=
 Q := $(if $(V),,@)
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 LUA_INCLUDE := /usr/include/lua5.4
 LIBDIR := $(shell $(CC) -print-multiarch 2>/dev/null)
 # Lua, SQLite and zlib are linked statically (xxHash is only a header), so that one file runs on any machine.
@@ -221,7 +221,8 @@ $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 # ---- installing -----------------------------------------------------------------------------------
 # Both libraries show nothing but tuned_*. The static one carries Lua, SQLite and zlib inside and is a single
 # object whose other names are made local, so that they can't meet those of the program it goes into.
-# The shared one needs liblua5.4.so and libz.so, because Debian's static ones are not position-independent.
+# The shared one stays loaded, since a thread may compile on after its context is closed, and needs
+# liblua5.4.so and libz.so, because Debian's static ones are not position-independent.
 
 # The base set: what libtuned serves before it has compiled anything. Only what changed is compiled.
 BASE_FILE ?= $(B)/tuned.base
@@ -241,7 +242,7 @@ INSTALLED_OBJ := $(filter-out $(BASE_PATH_SRC:%.c=$(B)/%.o),$(OBJ)) $(B)/install
 .PHONY: base FORCE
 
 $(B)/libtuned.so.0: $(INSTALLED_OBJ) runtime/serve/libtuned.map
-	$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned.so.0 -Wl,-z,defs \
+	$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned.so.0 -Wl,-z,defs -Wl,-z,nodelete \
 	  -Wl,--version-script=runtime/serve/libtuned.map $(INSTALLED_OBJ) \
 	  $(filter-out %lua5.4.a %libz.a,$(STATIC_LIBS)) -llua5.4 -lz -lm -ldl -lpthread -o $@
 $(B)/install/libtuned.a: $(INSTALLED_OBJ)

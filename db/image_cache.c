@@ -18,10 +18,12 @@ static const char *const steps[] = {"CREATE TABLE image ("
                                     "  cubin  BLOB,"
                                     "  ptx    BLOB"
                                     ") STRICT;"
-                                    "CREATE INDEX image_used ON image (used, nbytes);"};
+                                    "CREATE INDEX image_used ON image (used, nbytes);",
+                                    "ALTER TABLE image ADD COLUMN form TEXT;"
+                                    "CREATE INDEX image_form ON image (form);"};
 
 static const db_format format = {
-    .application_id = 0x4175496d, /* "AuIm" */ .steps = steps, .n_steps = 1, .is_disposable = true};
+    .application_id = 0x4175496d, /* "AuIm" */ .steps = steps, .n_steps = 2, .is_disposable = true};
 
 struct image_cache {
   db *d; /* NULL: a damaged file could not be begun anew */
@@ -191,15 +193,36 @@ static int64_t row_nbytes(const cached_image *row) {
   return (int64_t)(row->n_cubin + row->n_ptx + strlen(row->log));
 }
 
+/* The newest of the rows, which differ in NVRTC's version only. */
+static int key_of_form(image_cache *c, const char *form, arena *a, const char **key, err *e) {
+  *key = NULL;
+  db_query q = db_ask(c->d, "SELECT key FROM image WHERE form = ?1 ORDER BY rowid DESC LIMIT 1", e);
+  db_in(&q, DB_TEXT(form));
+  if (db_row(&q)) {
+    *key = db_out_text(&q, a);
+  }
+  TRY(db_done(&q));
+  return *key ? 0 : ERR_NOTFOUND;
+}
+
+int image_cache_get_form(image_cache *c, const char *form, arena *a, cached_image *row, err *e) {
+  err why = {0};
+  const char *key = NULL;
+  *row = (cached_image){0};
+  const int rc = c->d ? key_of_form(c, form, a, &key, &why) : ERR_NOTFOUND;
+  return rc ? after(c, rc, &why, e) : image_cache_get(c, key, a, row, e);
+}
+
 static int put_row(image_cache *c, const char *key, const cached_image *row, err *e) {
   char digest[HASH_TEXT];
   digest_of(key, row, digest);
   db_query q = db_ask(c->d,
-                      "INSERT INTO image (key, used, nbytes, digest, log, cubin, ptx)"
-                      "VALUES (?1, unixepoch(), ?2, ?3, ?4, ?5, ?6) ON CONFLICT (key) DO NOTHING",
+                      "INSERT INTO image (key, used, nbytes, digest, log, cubin, ptx, form)"
+                      "VALUES (?1, unixepoch(), ?2, ?3, ?4, ?5, ?6, ?7)"
+                      "ON CONFLICT (key) DO NOTHING",
                       e);
   db_in(&q, DB_TEXT(key), DB_INT(row_nbytes(row)), DB_TEXT(digest), DB_BULK_TEXT(row->log),
-        DB_BULK(row->cubin, row->n_cubin), DB_BULK(row->ptx, row->n_ptx));
+        DB_BULK(row->cubin, row->n_cubin), DB_BULK(row->ptx, row->n_ptx), DB_TEXT(row->form));
   return db_run(&q);
 }
 

@@ -34,13 +34,16 @@ int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, e
 void image_cache_close(image_cache *c);
 
 typedef struct cached_image {
-  const char *log; /* NVRTC's, with ptxas's report of the kernels */
+  const char *form; /* in: the hash of all but NVRTC's version; NULL: found by its key only */
+  const char *log;  /* NVRTC's, with ptxas's report of the kernels */
   const void *cubin, *ptx;
   size_t n_cubin, n_ptx; /* 0: none */
 } cached_image;
 
 /* image_cache_get -- in the arena. err ERR_NOTFOUND */
 int image_cache_get(image_cache *c, const char *key, arena *a, cached_image *row, err *e);
+/* image_cache_get_form -- by the form: what any version of NVRTC made. err ERR_NOTFOUND */
+int image_cache_get_form(image_cache *c, const char *form, arena *a, cached_image *row, err *e);
 /* image_cache_put -- a key that is there already is left as it is */
 int image_cache_put(image_cache *c, const char *key, const cached_image *row, err *e);
 

@@ -111,7 +111,8 @@ static bool find_image(void *self, rt_image *image) {
 static void keep_image(void *self, const rt_image *image) {
   store *s = self;
   if (image && s->cache && s->opener == getpid()) {
-    const cached_image row = {.log = str_text(&image->log),
+    const cached_image row = {.form = image->form,
+                              .log = str_text(&image->log),
                               .cubin = image->cubin.p,
                               .n_cubin = image->cubin.n,
                               .ptx = image->ptx.p,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile_exit.h"
 #include "compile_log.h"
 #include "file.h"
 #include "nvrtc_api.h"
@@ -13,7 +14,8 @@
 struct rt_compiler {
   nvrtc_api api;
   int version;
-  rt_image_store store; /* all NULL: none */
+  rt_image_store store;        /* all NULL: none */
+  const atomic_bool *stopping; /* NULL: never */
 };
 
 int rt_compiler_open(rt_compiler **out, err *e) {
@@ -27,6 +29,7 @@ int rt_compiler_open(rt_compiler **out, err *e) {
     free(c);
     return rc;
   }
+  compile_exit_watch();
   c->api.nvrtcVersion(&major, &minor);
   c->version = 1000 * major + 10 * minor;
   *out = c;
@@ -42,6 +45,10 @@ void rt_compiler_close(rt_compiler *c) {
 
 void rt_compiler_keep(rt_compiler *c, rt_image_store store) {
   c->store = store;
+}
+
+void rt_compiler_stop_on(rt_compiler *c, const atomic_bool *stopping) {
+  c->stopping = stopping;
 }
 
 int rt_compiler_version(const rt_compiler *c) {
@@ -70,8 +77,8 @@ static bool runs_ptxas(const rt_source *s) {
   return is_cubin(s) || s->registers;
 }
 
-/* Options that determine the code come first; paths of headers and NVRTC's own settings follow. */
-static void make_options(const rt_compiler *c, const rt_source *s, bool minimal, options *o) {
+/* Options that determine the code. */
+static void make_hashed_options(const rt_source *s, options *o) {
   o->n = 0;
   const char *number = strchr(s->arch, '_');
   bool real = runs_ptxas(s) && number;
@@ -83,6 +90,11 @@ static void make_options(const rt_compiler *c, const rt_source *s, bool minimal,
     o->list[o->n++] = "-lineinfo";
   }
   o->n_hashed = o->n;
+}
+
+/* They come first; paths of headers and NVRTC's own settings follow. */
+static void make_options(const rt_compiler *c, const rt_source *s, bool minimal, options *o) {
+  make_hashed_options(s, o);
   if (runs_ptxas(s)) {
     o->list[o->n++] = "--ptxas-options=-v";
   }
@@ -100,16 +112,26 @@ static void make_options(const rt_compiler *c, const rt_source *s, bool minimal,
   }
 }
 
-void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]) {
+static void hash_with(const rt_source *s, const char *version, char key[HASH_TEXT]) {
   options o;
   auto_str text = {0};
-  make_options(c, s, false, &o);
+  make_hashed_options(s, &o);
   for (int i = 0; i < o.n_hashed; i++) {
     str_addf(&text, "%s ", o.list[i]);
   }
-  str_addf(&text, "nvrtc %d%s\n", c->version, is_cubin(s) || !s->registers ? "" : " registers");
+  str_addf(&text, "%s%s\n", version, is_cubin(s) || !s->registers ? "" : " registers");
   str_add(&text, s->text + s->body);
   hash_bytes(str_text(&text), text.n, key);
+}
+
+void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]) {
+  char version[24];
+  snprintf(version, sizeof version, "nvrtc %d", c->version);
+  hash_with(s, version, key);
+}
+
+void rt_image_form(const rt_source *s, char form[HASH_TEXT]) {
+  hash_with(s, "any", form);
 }
 
 /* ---- is the architecture one that this NVRTC knows? ---------------------------------------- */
@@ -195,13 +217,33 @@ static bool may_be_minimal(const rt_compiler *c, const rt_source *s) {
   return c->version >= 13000 && !strstr(s->text, "#include");
 }
 
+static bool is_stopping(const rt_compiler *c) {
+  return (c->stopping && atomic_load(c->stopping)) || compile_exit_began();
+}
+
+/* src  nvrtcSetFlowCallback */
+static int asks_to_stop(void *compiler, void *reserved) {
+  (void)reserved;
+  return is_stopping(compiler);
+}
+
+static nvrtcResult run_nvrtc(rt_compiler *c, nvrtcProgram p, const options *o) {
+  if (c->api.set_flow_callback) {
+    c->api.set_flow_callback(p, asks_to_stop, c);
+  }
+  return c->api.nvrtcCompileProgram(p, o->n, o->list);
+}
+
 static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, bool minimal, rt_image *image,
                err *e) {
   options o;
   make_options(c, s, minimal, &o);
   double start = now_sec();
-  nvrtcResult result = c->api.nvrtcCompileProgram(p, o.n, o.list);
+  nvrtcResult result = run_nvrtc(c, p, &o);
   image->sec += now_sec() - start;
+  if (result && is_stopping(c)) {
+    return err_set(e, ERR_INTERRUPTED, "the compilation was stopped");
+  }
   str_clear(&image->log);
   TRY(fetch(p, c->api.nvrtcGetProgramLogSize, c->api.nvrtcGetProgramLog, true, &image->log, e));
   remove_nuls(&image->log);
@@ -228,7 +270,7 @@ static void note_registers(rt_image *image) {
   }
 }
 
-static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *image, err *e) {
+static int compile_once(rt_compiler *c, const rt_source *s, bool minimal, rt_image *image, err *e) {
   nvrtcProgram p;
   nvrtcResult made = c->api.nvrtcCreateProgram(&p, s->text, "kernel.cu", 0, NULL, NULL);
   if (made) {
@@ -237,6 +279,15 @@ static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *i
   int rc = run(c, p, s, minimal, image, e);
   rc = rc ? rc : fetch_image(c, p, s, image, e);
   c->api.nvrtcDestroyProgram(&p);
+  return rc;
+}
+
+static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *image, err *e) {
+  if (!compile_exit_enter()) {
+    return err_set(e, ERR_INTERRUPTED, "the program is ending");
+  }
+  const int rc = compile_once(c, s, minimal, image, e);
+  compile_exit_leave();
   return rc;
 }
 
@@ -271,12 +322,26 @@ int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, er
   rt_image_clear(image);
   TRY(check_arch(c, s->arch, e));
   rt_image_key(c, s, image->key);
+  rt_image_form(s, image->form);
   TRY(find_or_compile(c, s, image, e));
   TRY(log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e));
   if (s->registers && !is_cubin(s)) {
     note_registers(image);
   }
   return 0;
+}
+
+int64_t rt_log_spill(const char *log) {
+  auto_arena a = {0};
+  const rt_kernel_info *kernels;
+  size_t n = 0;
+  int64_t most = 0;
+  log_kernels(log, &a, &kernels, &n, NULL);
+  for (size_t i = 0; i < n; i++) {
+    const int64_t spill = kernels[i].spill_stores + kernels[i].spill_loads;
+    most = spill > most ? spill : most;
+  }
+  return most;
 }
 
 void rt_image_init(rt_image *image) {

@@ -5,6 +5,8 @@
 #ifndef RT_COMPILE_H
 #define RT_COMPILE_H
 
+#include <stdatomic.h>
+
 #include "arena.h"
 #include "err.h"
 #include "hash.h"
@@ -18,14 +20,20 @@ typedef struct rt_compiler rt_compiler;
  *   err  ERR_DEVICE  not found; says how to get it */
 int rt_compiler_open(rt_compiler **c, err *e);
 void rt_compiler_close(rt_compiler *c);
+/* rt_compiler_stop_on -- while *stopping, compilations end within some 50 ms (one of a large kernel
+ * in 80) with ERR_INTERRUPTED; an NVRTC without nvrtcSetFlowCallback finishes the one it is at. It must outlive the
+ * compiler. The end of the program stops them likewise, and waits for that: NVRTC crashes if it runs
+ * while its own destructors do. */
+void rt_compiler_stop_on(rt_compiler *c, const atomic_bool *stopping);
 /* rt_compiler_version -- 13000 for 13.0 */
 int rt_compiler_version(const rt_compiler *c);
 /* rt_compiler_path -- the library that was opened */
 const char *rt_compiler_path(const rt_compiler *c);
 
 typedef struct rt_image {
-  char key[HASH_TEXT]; /* hash of source body, options, architecture and NVRTC version */
-  str cubin;           /* empty when arch is compute_* */
+  char key[HASH_TEXT];  /* hash of source body, options, architecture and NVRTC version */
+  char form[HASH_TEXT]; /* the same without NVRTC's version */
+  str cubin;            /* empty when arch is compute_* */
   str ptx;
   str log;
   const rt_kernel_info *kernels; /* in the arena given to rt_compile; none when arch is compute_* */
@@ -43,9 +51,12 @@ typedef struct rt_source {
 
 /* rt_image_key -- the image->key that rt_compile would compute */
 void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]);
+/* rt_image_form -- the image->form that rt_compile would set; needs no NVRTC */
+void rt_image_form(const rt_source *s, char form[HASH_TEXT]);
 /* rt_compile -- fills *image (rt_image_init first; rt_image_clear after).
  *   err  ERR_COMPILE  the message is NVRTC's first error, the place its line; image->log has all
- *        ERR_USAGE    this NVRTC does not support s->arch; lists what it supports */
+ *        ERR_USAGE    this NVRTC does not support s->arch; lists what it supports
+ *        ERR_INTERRUPTED  see rt_compiler_stop_on */
 int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e);
 /* Where images are kept between processes. */
 typedef struct rt_image_store {
@@ -59,6 +70,10 @@ typedef struct rt_image_store {
 } rt_image_store;
 /* rt_compiler_keep -- ask this store before compiling; rt_compiler_close closes it */
 void rt_compiler_keep(rt_compiler *c, rt_image_store store);
+
+/* rt_log_spill -- bytes of registers that a thread of the worst kernel spills, stores and loads, by
+ * the log of an image */
+int64_t rt_log_spill(const char *log);
 
 void rt_image_init(rt_image *image);
 void rt_image_clear(rt_image *image);

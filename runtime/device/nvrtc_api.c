@@ -24,6 +24,7 @@ static int resolve(nvrtc_api *api, err *e) {
   }
   NVRTC_LIST(NVRTC_LOAD)
 #undef NVRTC_LOAD
+  *(void **)&api->set_flow_callback = dlsym(api->library, "nvrtcSetFlowCallback");
   return 0;
 }
 

@@ -30,6 +30,8 @@ typedef struct nvrtc_api {
 #define NVRTC_MEMBER(f) __typeof__(f) *f;
   NVRTC_LIST(NVRTC_MEMBER)
 #undef NVRTC_MEMBER
+  /* nvrtcSetFlowCallback; NULL in NVRTC 12.0 */
+  nvrtcResult (*set_flow_callback)(nvrtcProgram, int (*callback)(void *, void *), void *payload);
   void *library;
   char path[PATH_MAX];    /* of the library, links resolved */
   char include[PATH_MAX]; /* the toolkit's headers, for templates that use cuda_fp16.h or CUB; or ""

@@ -75,13 +75,31 @@ static bool take_tried(serve_build *b, const char hash[HASH_TEXT]) {
   return found;
 }
 
-static int64_t most_spilled(const rt_image *image) {
-  int64_t most = 0;
-  for (size_t i = 0; i < image->n_kernels; i++) {
-    const int64_t spill = image->kernels[i].spill_stores + image->kernels[i].spill_loads;
-    most = spill > most ? spill : most;
+static bool take_given(serve_build *b, const char hash[HASH_TEXT]) {
+  const serve_given *given = b->given;
+  if (!given || strcmp(given->text, hash)) {
+    return false;
   }
-  return most;
+  b->image = given->bytes;
+  b->nbytes = given->nbytes;
+  b->spill = given->spill;
+  return true;
+}
+
+static bool take_ready(serve_build *b, const rt_source *source, const char hash[HASH_TEXT]) {
+  ready_image ready;
+  if (!b->s->ready) {
+    b->s->ready = ready_images_open();
+  }
+  if (!b->s->ready ||
+      !ready_images_find(b->s->ready, source, hash, &b->s->device->info, &b->memory, &ready)) {
+    return false;
+  }
+  b->image = ready.bytes;
+  b->nbytes = ready.nbytes;
+  b->spill = ready.spill;
+  b->stored = true;
+  return true;
 }
 
 static int compile(serve_build *b, const rt_source *source, err *e) {
@@ -89,7 +107,7 @@ static int compile(serve_build *b, const rt_source *source, err *e) {
   const str *bytes = b->s->device->info.format == RT_CUBIN ? &b->built.cubin : &b->built.ptx;
   b->image = str_text(bytes);
   b->nbytes = bytes->n;
-  b->spill = most_spilled(&b->built);
+  b->spill = rt_log_spill(str_text(&b->built.log));
   b->stored = false;
   return 0;
 }
@@ -113,33 +131,47 @@ static bool take_seen(serve_build *b) {
   return true;
 }
 
-static int find_or_build(serve_build *b, const rt_source *source, bool anew, err *e) {
+/* The tuner's options, so that stored images are found. */
+rt_source serve_build_source(const serve *s, const char *text, size_t body) {
+  return (rt_source){.text = text,
+                     .body = body,
+                     .arch = s->device->info.arch,
+                     .lineinfo = s->device->info.format == RT_PTX};
+}
+
+static bool find_image(serve_build *b, const rt_source *source, const char hash[HASH_TEXT]) {
+  bool found = take_loaded(b, hash) || take_given(b, hash) || take_neighbours(b, hash) ||
+               take_tried(b, hash);
+  if (!found) {
+    b->key[0] = 0;
+    found = take_ready(b, source, hash);
+  }
+  memcpy(b->text, hash, sizeof b->text);
+  return found;
+}
+
+static int find_or_build(serve_build *b, serve_effort effort, bool anew, err *e) {
   char hash[HASH_TEXT];
-  hash_bytes(source->text + source->body, strlen(source->text + source->body), hash);
+  const rt_source source = serve_build_source(b->s, str_text(&b->source), b->body);
+  hash_bytes(source.text + source.body, b->source.n - source.body, hash);
   gen_source_remember(b->g, &b->pick.config, hash);
-  if (!anew && (take_loaded(b, hash) || take_neighbours(b, hash) || take_tried(b, hash))) {
+  if (!anew && find_image(b, &source, hash)) {
     return 0;
   }
-  const int rc = compile_or_find(b, source, anew, e);
-  memcpy(b->text, hash, sizeof b->text);
-  return rc;
+  return effort == SERVE_COMPILE ? compile_or_find(b, &source, anew, e) : ERR_NOTFOUND;
 }
 
 /* anew: do not use what is stored. */
-static int build(serve_build *b, bool anew, err *e) {
-  auto_str text = {0};
-  /* the tuner's options, so that stored images are found */
-  rt_source source = {.arch = b->s->device->info.arch,
-                      .lineinfo = b->s->device->info.format == RT_PTX};
+static int build(serve_build *b, serve_effort effort, bool anew, err *e) {
   if (!anew && take_seen(b)) {
     return 0;
   }
-  int rc = gen_source_make(b->g, &b->pick.config, &text, &source.body, e);
-  if (!rc) {
-    source.text = str_text(&text);
-    rc = find_or_build(b, &source, anew, e);
+  if (effort == SERVE_LOADED) {
+    return ERR_NOTFOUND;
   }
-  return rc;
+  str_reset(&b->source);
+  TRY(gen_source_make(b->g, &b->pick.config, &b->source, &b->body, e));
+  return find_or_build(b, effort, anew, e);
 }
 
 static bool launches_kernels(const gen_plan *plan) {
@@ -151,10 +183,12 @@ static bool launches_kernels(const gen_plan *plan) {
   return false;
 }
 
-static int choose_image(serve_build *b, err *e) {
+static int choose_image(serve_build *b, serve_effort effort, err *e) {
   const bool exact = b->pick.origin == TUNED_EXACT && b->pick.image;
-  return !launches_kernels(b->plan) || (exact && take_known(b, b->pick.image)) ? 0
-                                                                               : build(b, false, e);
+  if (!launches_kernels(b->plan) || (exact && take_known(b, b->pick.image))) {
+    return 0;
+  }
+  return build(b, effort, false, e);
 }
 
 bool serve_build_is_final(const serve_build *b, int rc) {
@@ -167,7 +201,7 @@ static int load_image(serve_build *b, rt_loaded **loaded, err *e) {
 
 /* The first kernel of an image loads it, the others share it. A stored image that the device
  * refuses is compiled again. */
-static int load(serve_build *b, rt_loaded **loaded, err *e) {
+static int load(serve_build *b, serve_effort effort, rt_loaded **loaded, err *e) {
   err why = {0};
   if (b->same) {
     return rt_loaded_new_from(b->same->loaded, b->t, b->plan, loaded, e);
@@ -176,8 +210,11 @@ static int load(serve_build *b, rt_loaded **loaded, err *e) {
     return load_image(b, loaded, e);
   }
   const int rc = load_image(b, loaded, &why);
-  if (!rc || serve_build_is_final(b, rc) || build(b, true, NULL)) {
-    return err_copy(e, rc, &why);
+  if (!rc || serve_build_is_final(b, rc)) {
+    return rc ? err_copy(e, rc, &why) : 0;
+  }
+  if (build(b, effort, true, NULL)) {
+    return effort == SERVE_COMPILE ? err_copy(e, rc, &why) : ERR_NOTFOUND;
   }
   return load_image(b, loaded, e);
 }
@@ -191,11 +228,14 @@ static void forget_image(serve_build *b) {
   rt_image_clear(&b->built);
 }
 
-int serve_build_load(serve_build *b, rt_loaded **loaded, err *e) {
+int serve_build_load(serve_build *b, serve_effort effort, rt_loaded **loaded, err *e) {
   forget_image(b);
+  if (effort == SERVE_LOADED && !take_seen(b)) {
+    return ERR_NOTFOUND;
+  }
   TRY(gen_plan_make(b->g, &b->pick.config, &b->memory, &b->plan, e));
-  TRY(choose_image(b, e));
-  return load(b, loaded, e);
+  TRY(choose_image(b, effort, e));
+  return load(b, effort, loaded, e);
 }
 
 static bool share_as(const serve_build *b, const char *key, tuned_kernel *k) {
@@ -214,5 +254,6 @@ int serve_build_share(const serve_build *b, tuned_kernel *k, err *e) {
 
 void serve_build_clear(serve_build *b) {
   rt_image_clear(&b->built);
+  str_clear(&b->source);
   arena_clear(&b->memory);
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "compile.h"
+#include "ready_images.h"
 #include "serve_handle.h"
 #include "serve_hook.h"
 #include "serve_known.h"
@@ -24,8 +25,11 @@ struct serve {
   str device_key;
   serve_sources sources;
   char *db_path;
-  char reproducible[8];  /* of problems that do not give the field; empty: its preset */
-  rt_compiler *compiler; /* NULL until something must be compiled */
+  char reproducible[8];          /* of problems that do not give the field; empty: its preset */
+  rt_compiler *compiler;         /* NULL until something must be compiled */
+  ready_images *ready;           /* NULL until something is not loaded */
+  struct background *background; /* compiles what calls do not wait for; NULL: they wait */
+  bool keeps_first;              /* a problem keeps the kernel that served it first */
   gen_options options;
   char *folders; /* what options.folders points into */
   struct serve_family *families;

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve_build.h"
-#include "serve_choose.h"
+#include "background.h"
 #include "serve_kernel.h"
 
 /* ---- templates in use ------------------------------------------------------------------------- */
@@ -50,64 +49,74 @@ void serve_families_free(serve *s) {
 
 /* ---- a new kernel --------------------------------------------------------------------------- */
 
-enum { TRIES_MOST = 6 }; /* of loading valid candidates, before the default */
+enum { OTHERS_MOST = 24 }; /* candidates that are looked for among the loaded images */
 
-/* A candidate that can't be loaded (its image is damaged and there is no NVRTC, say) is skipped; if
- * all fail, the error is the default's. */
-static int load_first(serve_build *b, serve_choose *choose, rt_loaded **loaded, err *e) {
-  for (int tries = 0;; tries++) {
-    err why = {0};
-    if (tries == TRIES_MOST) {
-      serve_choose_default(choose);
-    }
-    TRY(serve_choose_next(choose, &b->pick, e));
-    const int rc = serve_build_load(b, loaded, &why);
-    if (!rc) {
-      return 0;
-    }
-    if (b->pick.origin == TUNED_DEFAULT || serve_build_is_final(b, rc)) {
-      return err_copy(e, rc, &why);
+/* What another size has loaded, in the order of the models. */
+static int load_other(serve_make *m, err *e) {
+  for (int i = 0; i < OTHERS_MOST; i++) {
+    TRY(serve_make_next(m, e));
+    const int rc = serve_make_load(m, SERVE_LOADED, NULL);
+    if (!rc || serve_build_is_final(&m->b, rc)) {
+      return rc;
     }
   }
+  return ERR_NOTFOUND;
 }
 
-static int make_from(serve_build *b, serve_family *f, const gen_problem *p, const char *problem,
-                     tuned_kernel **k, err *e) {
-  serve_choose choose = {.from = &b->s->sources,
-                         .t = f->t,
-                         .p = p,
-                         .g = b->g,
-                         .problem = problem,
-                         .known = &f->known,
-                         .memory = &b->memory};
-  serve_parts parts = {.owner = b->s,
-                       .family = f,
-                       .t = f->t,
-                       .name = f->name,
-                       .problem = problem,
-                       .g = b->g,
-                       .pick = &b->pick};
-  TRY(load_first(b, &choose, &parts.loaded, e));
-  parts.plan = b->plan;
-  parts.spill = b->spill;
-  TRY(serve_kernel_new(&parts, k, e));
-  return serve_build_share(b, *k, e);
+static int load_base(serve_make *m) {
+  m->b.pick = (serve_pick){.origin = TUNED_DEFAULT};
+  gen_config_default(m->f->t, &m->b.pick.config);
+  return serve_make_load(m, SERVE_AT_HAND, NULL);
+}
+
+static int load_at_hand(serve_make *m, err *e) {
+  const int rc = load_other(m, e);
+  return rc == ERR_NOTFOUND ? load_base(m) : rc;
+}
+
+/* From the first candidate again. */
+static int load_anew(serve *s, serve_make *m, err *e) {
+  serve_family *f = m->f;
+  const gen_problem *p = m->p;
+  const char *problem = m->problem;
+  serve_make_end(m);
+  TRY(serve_make_begin(m, s, f, p, problem, e));
+  return serve_make_load_first(m, e);
+}
+
+static int load_now_or_behind(serve *s, serve_make *m, background_want *want, err *e) {
+  TRY(serve_make_next(m, e));
+  int rc = serve_make_load(m, SERVE_AT_HAND, NULL);
+  if (rc == ERR_NOTFOUND) {
+    TRY(background_want_of(want, &m->b, e));
+    rc = load_at_hand(m, e);
+    want->is_wanted = !rc;
+  }
+  return rc ? load_anew(s, m, e) : 0;
+}
+
+/* A kernel that must not be exchanged later is waited for. */
+static bool may_wait_behind(const serve *s, const char *problem) {
+  return s->background && !serve_keeps_kernel(problem);
 }
 
 static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
                 tuned_kernel **k, err *e) {
-  serve_build b = {.s = s, .t = f->t};
+  serve_make m;
+  background_want want = {0};
   *k = NULL;
   serve_turn_take(s);
-  int rc = rt_instance_new(f->t, p, &s->device->info, &b.g, e);
-  rc = rc ? rc : make_from(&b, f, p, problem, k, e);
-  if (rc && *k) {
-    serve_kernel_free(*k);
-    *k = NULL;
-  }
+  int rc = serve_make_begin(&m, s, f, p, problem, e);
+  rc = rc                            ? rc
+       : may_wait_behind(s, problem) ? load_now_or_behind(s, &m, &want, e)
+                                     : serve_make_load_first(&m, e);
+  rc = rc ? rc : serve_make_kernel(&m, k, e);
+  serve_make_end(&m);
   serve_turn_end(s);
-  gen_instance_free(b.g);
-  serve_build_clear(&b);
+  if (!rc && want.is_wanted) {
+    background_add(s->background, s->keeps_first ? NULL : *k, &want);
+  }
+  background_want_clear(&want);
   return rc;
 }
 
@@ -126,8 +135,6 @@ static int find_or_make(serve *s, serve_family *f, const gen_problem *p, const c
     return 0;
   }
   TRY(make(s, f, p, problem, k, e));
-  (*k)->next = s->newest;
-  s->newest = *k;
   for (serve_hook *h = s->hooks; h; h = h->next) {
     h->found(h, *k);
   }
@@ -136,11 +143,15 @@ static int find_or_make(serve *s, serve_family *f, const gen_problem *p, const c
 
 /* A problem's own key is its canonical text. Two templates may share a family's name (one by its
  * path), so the key begins with the template. */
+static void add_own_key(const serve_family *f, const gen_problem *p, str *key) {
+  str_add_n(key, &f->t, sizeof f->t);
+  gen_problem_text(f->t, p, key);
+}
+
 int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key, size_t nbytes,
                tuned_kernel **k, err *e) {
   auto_str own = {0};
-  str_add_n(&own, &f->t, sizeof f->t);
-  gen_problem_text(f->t, p, &own);
+  add_own_key(f, p, &own);
   TRY(own.failed ? err_nomem(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e));
   return remember(s, key, nbytes, *k, e);
 }
@@ -182,14 +193,50 @@ static int get_family(serve *s, const char *text, size_t n, serve_family **f, er
   return rc;
 }
 
-int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e) {
+static int parse(serve *s, const char *text, serve_family **f, gen_problem *p, err *e) {
   const char *words = text + strspn(text, " \t\n");
   const size_t n = name_length(words);
+  bool given[GEN_MAX_FIELDS] = {0};
+  TRY(get_family(s, words, n, f, e));
+  TRY(gen_problem_read((*f)->t, words + n, p, given, e));
+  return serve_complete(s, (*f)->t, p, given, e);
+}
+
+int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e) {
   serve_family *f;
   gen_problem p;
-  bool given[GEN_MAX_FIELDS] = {0};
-  TRY(get_family(s, words, n, &f, e));
-  TRY(gen_problem_read(f->t, words + n, &p, given, e));
-  TRY(serve_complete(s, f->t, &p, given, e));
+  TRY(parse(s, text, &f, &p, e));
   return serve_find(s, f, &p, text, strlen(text), k, e);
+}
+
+/* ---- ahead of its first call ---------------------------------------------------------------- */
+
+static int prepare_new(serve *s, serve_family *f, const gen_problem *p, const char *problem,
+                       err *e) {
+  serve_make m;
+  background_want want = {0};
+  serve_turn_take(s);
+  int rc = serve_make_begin(&m, s, f, p, problem, e);
+  rc = rc ? rc : serve_make_next(&m, e);
+  const bool lacks = !rc && serve_make_load(&m, SERVE_AT_HAND, NULL) == ERR_NOTFOUND;
+  rc = lacks ? background_want_of(&want, &m.b, e) : rc;
+  serve_make_end(&m);
+  serve_turn_end(s);
+  if (!rc && lacks) {
+    background_add(s->background, NULL, &want);
+  }
+  background_want_clear(&want);
+  return rc;
+}
+
+int serve_prepare_text(serve *s, const char *text, err *e) {
+  serve_family *f;
+  gen_problem p;
+  auto_str own = {0};
+  TRY(parse(s, text, &f, &p, e));
+  add_own_key(f, &p, &own);
+  if (!s->background || own.failed || serve_table_get(&s->front.kernels, own.p, own.n)) {
+    return own.failed ? err_nomem(e) : 0;
+  }
+  return prepare_new(s, f, &p, own.p + sizeof f->t, e);
 }

@@ -1,17 +1,14 @@
 /* serve_find.h -- the templates that a context has in use, and from a problem to a kernel that can be
- * launched: the first candidate of serve_choose.h that can be loaded (serve_build.h). Once per
- * problem and context, under the context's lock. */
+ * launched. Once per problem and context, under the context's lock.
+ *
+ * The best guess of serve_choose.h serves if its image is at hand. Else, unless calls wait, the best
+ * one that is at hand serves: a candidate that another size has loaded, or a form of the base set;
+ * and the better one is compiled behind (background.h). */
 #ifndef SERVE_FIND_H
 #define SERVE_FIND_H
 
 #include "serve_context.h"
-
-typedef struct serve_family { /* until the context is closed */
-  struct serve_family *next;
-  char *name; /* as the program calls it: "sgemm" or a path */
-  gen_template *t;
-  serve_known known; /* read by serve_choose */
-} serve_family;
+#include "serve_make.h"
 
 /* serve_family_get -- opened before or now; under the context's lock */
 int serve_family_get(serve *s, const char *name, serve_family **family, err *e);
@@ -27,5 +24,7 @@ int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key,
                tuned_kernel **k, err *e);
 /* serve_find_text -- of a problem as text: "sgemm m=1000"; a template's path may be the name */
 int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e);
+/* serve_prepare_text -- begins to compile what serve_find_text would not find at hand */
+int serve_prepare_text(serve *s, const char *text, err *e);
 
 #endif

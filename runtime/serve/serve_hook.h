@@ -13,6 +13,9 @@ struct serve_hook { /* of a context; the first member of its owner's struct */
   serve_hook *next;
   /* found -- a kernel was made, and no call can launch it yet; under the context's lock */
   void (*found)(serve_hook *h, tuned_kernel *k);
+  /* replaced -- it has taken the place of an earlier kernel of its problem; under the context's lock.
+   * NULL: not called */
+  void (*replaced)(serve_hook *h, tuned_kernel *better);
   /* launch -- before every launch, with checked arguments and without a lock. NULL: not called; at
    * most one hook of a context has it */
   void (*launch)(serve_hook *h, tuned_kernel *k, tuned_stream stream, const void *const *args);

@@ -28,6 +28,15 @@ struct tuned_kernel { /* a launch reads the first line of the cache */
   arena memory; /* of the texts, needs and record */
 };
 
+/* serve_newest -- its replacement's replacement, and so on; itself, if nothing is better */
+static inline tuned_kernel *serve_newest(const tuned_kernel *k) {
+  const tuned_kernel *better;
+  while ((better = atomic_load_explicit(&k->better, memory_order_acquire))) {
+    k = better;
+  }
+  return (tuned_kernel *)k;
+}
+
 typedef struct serve_parts { /* what a kernel is made of; borrowed, but for `loaded` */
   struct serve *owner;
   struct serve_family *family;

@@ -53,6 +53,27 @@ static void tell_hook(tuned_kernel *k, tuned_stream stream, const void *const *a
   }
 }
 
+/* In a capture no scratch memory can be made: what was launched on the stream before serves. */
+static bool lacks_workspace(tuned_kernel *k, tuned_stream stream) {
+  rt_device *d = k->owner->device;
+  return k->has_workspace && !serve_workspace_exists(k, stream) && d->ops->capturing &&
+         d->ops->capturing(d, stream);
+}
+
+static __attribute__((noinline)) int launch_better(tuned_kernel *k, tuned_kernel *better,
+                                                   tuned_stream stream, const void *const *args,
+                                                   err *e) {
+  serve_detour *detour = atomic_load_explicit(&better->detour, memory_order_acquire);
+  tuned_kernel *now = serve_newest(better);
+  int rc;
+  if (lacks_workspace(now, stream)) {
+    return launch_plain(k, stream, args, e);
+  }
+  return detour && detour->launch(detour, stream, args, &rc, e)
+             ? rc
+             : launch_plain(now, stream, args, e);
+}
+
 static inline __attribute__((always_inline)) int
 launch_checked(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
   if (k->is_empty) {
@@ -66,7 +87,7 @@ launch_checked(tuned_kernel *k, tuned_stream stream, const void *const *args, er
     return rc;
   }
   tuned_kernel *better = atomic_load_explicit(&k->better, memory_order_acquire);
-  return launch_plain(better ? better : k, stream, args, e);
+  return better ? launch_better(k, better, stream, args, e) : launch_plain(k, stream, args, e);
 }
 
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
@@ -109,5 +130,6 @@ int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *a
   TRY(check_addresses(k, args, e));
   TRY(check_workspace(k, at, nbytes, e));
   tell_hook(k, stream, args);
-  return launch(k, stream, args, (rt_ptr)(uintptr_t)at, e);
+  tuned_kernel *now = serve_newest(k);
+  return launch(now->has_workspace ? k : now, stream, args, (rt_ptr)(uintptr_t)at, e);
 }

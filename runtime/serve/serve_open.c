@@ -1,9 +1,11 @@
 #define _GNU_SOURCE
 #include "serve_open.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "background.h"
 #include "db_trust.h"
 #include "open_device.h"
 #include "serve_find.h"
@@ -15,6 +17,12 @@
 static const char *environment(const char *name) {
   const char *value = getenv(name);
   return value && *value ? value : NULL;
+}
+
+/* A variable that says yes. */
+static bool is_set(const char *name) {
+  const char *value = environment(name);
+  return value && strcmp(value, "0") != 0;
 }
 
 static int open_device(serve *s, const char *name, err *e) {
@@ -81,6 +89,44 @@ static int set_folders(serve *s, const char *text, err *e) {
   return 0;
 }
 
+static int refuse_threads(const char *what, const char *given, const char *none, err *e) {
+  return err_set(e, ERR_USAGE,
+                 "%s is %.20s; give the number of threads that compile, at most %d, or %s for none",
+                 what, given, BACKGROUND_THREADS_MOST, none);
+}
+
+static int threads_of_environment(int *n, err *e) {
+  const char *text = environment("TUNED_THREADS");
+  char *end;
+  const long given = text ? strtol(text, &end, 10) : 1;
+  if (given < 0 || given > BACKGROUND_THREADS_MOST || (text && *end)) {
+    return refuse_threads("TUNED_THREADS", text, "0", e);
+  }
+  *n = (int)given;
+  return 0;
+}
+
+static int threads_of(const tuned_options *o, int *n, err *e) {
+  char given[16];
+  if (o->threads < -1 || o->threads > BACKGROUND_THREADS_MOST) {
+    snprintf(given, sizeof given, "%d", o->threads);
+    return refuse_threads("tuned_options.threads", given, "-1", e);
+  }
+  *n = o->threads > 0 ? o->threads : 0;
+  return o->threads ? 0 : threads_of_environment(n, e);
+}
+
+static int start_background(serve *s, const tuned_options *o, err *e) {
+  int n = 0;
+  TRY(threads_of(o, &n, e));
+  s->keeps_first = o->keep_first;
+  if (n && !o->wait && !is_set("TUNED_WAIT")) {
+    s->background = background_new(s, n);
+    return s->background ? 0 : err_nomem(e);
+  }
+  return 0;
+}
+
 static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(open_device(s, o->device, e));
   s->options.lazy = true; /* most kernels are stored: few expressions are used, and no source */
@@ -91,6 +137,7 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(set_folders(s, o->templates, e));
   TRY(set_reproducible(s, o->reproducible, e));
   TRY(open_database(s, o, e));
+  TRY(start_background(s, o, e));
   return s->device_key.failed ? err_nomem(e) : 0;
 }
 
@@ -104,6 +151,8 @@ static void free_kernels(serve *s) {
 }
 
 void serve_close(serve *s) {
+  background_close(s->background);
+  s->background = NULL;
   for (serve_hook *h = s->hooks, *next; h; h = next) {
     next = h->next;
     h->close(h);
@@ -114,6 +163,7 @@ void serve_close(serve *s) {
   free_kernels(s);
   serve_families_free(s);
   rt_compiler_close(s->compiler);
+  ready_images_close(s->ready);
   db_close(s->sources.db);
   if (s->device) {
     s->device->ops->close(s->device);

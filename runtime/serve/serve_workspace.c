@@ -84,6 +84,11 @@ int serve_workspace_get(tuned_kernel *k, tuned_stream stream, serve_workspace **
   return rc;
 }
 
+bool serve_workspace_exists(tuned_kernel *k, tuned_stream stream) {
+  const workspace_key key = key_of(k, stream);
+  return serve_table_get(&k->owner->workspaces, &key, sizeof key);
+}
+
 static void free_one(void *value, void *ud) {
   workspace_free(ud, value);
 }

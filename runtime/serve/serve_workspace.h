@@ -15,6 +15,8 @@ typedef struct serve_workspace {
 /* serve_workspace_get -- takes the context's lock for the first launch on a stream only
  *   err  ERR_USAGE  the first launch is being captured into a graph */
 int serve_workspace_get(tuned_kernel *k, tuned_stream stream, serve_workspace **w, err *e);
+/* serve_workspace_exists -- of this kernel, for this stream */
+bool serve_workspace_exists(tuned_kernel *k, tuned_stream stream);
 void serve_workspaces_free(serve *s);
 
 #endif

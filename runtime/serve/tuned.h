@@ -55,7 +55,7 @@ typedef struct tuned_kernel tuned_kernel;   /* one problem's kernel, ready to la
 typedef void *tuned_stream;                 /* CUstream, cudaStream_t; NULL is the default stream */
 
 /* Structs that grow: tuned_options and tuned_kernel_info. Later versions add fields at the end and
- * change none that are there; a new option that is 0 does what was done before. tuned_open and
+ * change none that are there; a new option that is 0 is its default. tuned_open and
  * tuned_info pass on the size that a program was compiled with, so that one header and another
  * library go together:
  *   a later library    takes options that the program does not have as 0, and writes no field of
@@ -77,7 +77,15 @@ typedef struct tuned_options { /* all zero: the defaults */
                             the built-in ones. NULL: $TUNED_TEMPLATES */
   int trust_database;    /* not 0: use the database even if others can write to it, as does
                             $TUNED_TRUST; else that is an error, since it holds code */
-  const char *reproducible; /* "any", "run" or "shape": the field of that name in problems that do not
+  /* since 0.2 */
+  int threads; /* compile what calls do not wait for, at low priority; they start when something is to
+                     be compiled. 0: $TUNED_THREADS, else 1. -1, or TUNED_THREADS=0: none, calls wait */
+  int wait;    /* not 0: a call waits until its best kernel is compiled, as with TUNED_WAIT=1: for
+                     benchmarks, and for the same bits from the first call on */
+  int keep_first; /* not 0: a problem keeps the kernel that served it first; what would be better is
+                     compiled for the next process */
+  const char
+      *reproducible; /* "any", "run" or "shape": the field of that name in problems that do not
                                give it, so in all typed calls of families that have it. NULL:
                                $TUNED_REPRODUCIBLE, else "any" */
 } tuned_options;
@@ -93,9 +101,9 @@ static __inline__ int tuned_open(tuned_context **ctx, const tuned_options *optio
                                  tuned_error *e) {
   return tuned_open_sized(ctx, options, TUNED_OPTIONS_NBYTES, e);
 }
-/* tuned_close -- waits for nothing: synchronise the streams first, and let no other thread be in a
- * call with it. Its kernels end with it. A call on a closed context is an error; NULL does nothing.
- */
+/* tuned_close -- synchronise the streams first, and let no other thread be in a call with it. Waits
+ * for its threads, mostly less than 50 ms; the end of the program does likewise. Its kernels end with
+ * it. A call on a closed context is an error; NULL does nothing. */
 TUNED_API void tuned_close(tuned_context *ctx);
 
 /* tuned_find -- the kernel for a problem.
@@ -107,9 +115,20 @@ TUNED_API void tuned_close(tuned_context *ctx);
  *   configuration of the nearest problem for which all requirements hold: of those tuned on this
  *   device, on another of the same compute capability, or shipped with the library; adapted, if
  *   no near one fits as it is. Else it has the template's default configuration. tuned_info says
- *   which. NVRTC is needed only when no stored image has the same source. */
+ *   which.
+ *   No call waits for a compiler while something else can serve: if the image of that kernel is
+ *   neither loaded nor in a file (the database, the image cache, the base set of the library), the
+ *   best one that is serves, threads of the context compile the better one, and it takes over at a
+ *   later launch outside of graph captures; tuned_info says that it is on its way. NVRTC is needed
+ *   only for what is in no file. tuned_options: threads, wait, keep_first. */
 TUNED_API int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel **kernel,
                          tuned_error *err);
+
+/* tuned_preload -- makes the kernels of n problems ready, as texts for tuned_find: what is not at hand
+ * is compiled by all threads of the context, and loaded, before it returns.
+ *   err  of the first problem that fails; the others are ready nevertheless */
+TUNED_API int tuned_preload(tuned_context *ctx, const char *const *problems, size_t n,
+                            tuned_error *err);
 
 /* tuned_launch -- run it; asynchronous.
  *   in  args  per argument of the template, in its order: a pointer to the value (to the device
@@ -137,8 +156,8 @@ TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void
  *                  kernel needs none
  *       nbytes     its size, at least tuned_workspace_bytes
  *   Launches in one workspace must follow each other: those that may overlap, on two streams or
- *   from two threads, need one each. The kernel is the one that was found, whatever tuned_online
- *   puts in its place elsewhere.
+ *   from two threads, need one each. The kernel stays the one that was found, whatever takes its
+ *   place elsewhere, unless the better one needs no workspace.
  *   err  TUNED_E_USAGE  too small, misaligned, NULL */
 TUNED_API int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_error *err);
 TUNED_API int tuned_launch_with(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
@@ -174,8 +193,10 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   /* of a portfolio: by what share it is expected to be slower than the best for this very size, as
    * sizes that its choice was not made from showed; else 0 */
   double expected_loss;
+  /* since 0.2: 1: a better kernel for this problem is being compiled, and will take its place */
+  int better_pending;
 } tuned_kernel_info;
-enum { TUNED_KERNEL_INFO_NBYTES = TUNED_NBYTES(tuned_kernel_info, expected_loss) };
+enum { TUNED_KERNEL_INFO_NBYTES = TUNED_NBYTES(tuned_kernel_info, better_pending) };
 
 /* tuned_origin_name -- "exact", "portfolio", "nearest", "other device", "preset", "default"; static
  */
@@ -200,8 +221,7 @@ static __inline__ int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *
  * written. Results are always those of a kernel that was served or has agreed with it within the
  * template's tolerance; floating-point sums may round differently once a kernel is replaced. Not
  * for streams that are being captured into a graph. Problems with outputs of more than 64 MiB are
- * left alone. tuned_close then waits for a compilation under way. err  TUNED_E_DEVICE  there is no
- * NVRTC */
+ * left alone. err  TUNED_E_DEVICE  there is no NVRTC */
 TUNED_API int tuned_online(tuned_context *ctx, double budget_fraction, tuned_error *err);
 
 /* Memory, for programs that use nothing else of CUDA. The copies follow what was launched on the
@@ -220,7 +240,7 @@ TUNED_API int tuned_zero(tuned_context *ctx, tuned_stream stream, void *address,
 /* tuned_sync -- wait for all work on the stream; reports what went wrong in it */
 TUNED_API int tuned_sync(tuned_context *ctx, tuned_stream stream, tuned_error *err);
 
-/* tuned_version -- "0.1.0" */
+/* tuned_version -- "0.2.0" */
 TUNED_API const char *tuned_version(void);
 
 #include "tuned_calls.h" /* the typed calls: tuned_saxpy, tuned_sgemm, ... */

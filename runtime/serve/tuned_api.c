@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "background.h"
 #include "serve_capture.h"
 #include "serve_find.h"
 #include "serve_handle.h"
@@ -101,6 +102,68 @@ int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel **kernel, t
   return serve_report(error, &e);
 }
 
+static int find_waiting(serve *s, const char *text, err *e) {
+  tuned_kernel *k;
+  pthread_mutex_lock(&s->lock);
+  const int rc = serve_find_text(s, text, &k, e);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+static int prepare(serve *s, const char *text, err *e) {
+  pthread_mutex_lock(&s->lock);
+  const int rc = serve_prepare_text(s, text, e);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+static void wait_for_compilations(serve *s) {
+  if (s->background) {
+    background_wait(s->background);
+  }
+}
+
+/* The error of the first that fails stays. */
+static int each(serve *s, const char *const *problems, size_t n,
+                int (*f)(serve *s, const char *text, err *e), err *e) {
+  int first = 0;
+  for (size_t i = 0; i < n; i++) {
+    err why = {0};
+    const int rc = f(s, problems[i], &why);
+    if (rc && !first) {
+      first = err_copy(e, rc, &why);
+    }
+  }
+  return first;
+}
+
+/* After what is missing was compiled, all that find_waiting needs is at hand, but for forms that can't
+ * be compiled. */
+static int preload(tuned_context *ctx, const char *const *problems, size_t n, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  if (!problems && n) {
+    return err_set(e, ERR_USAGE, "tuned_preload: problems is NULL");
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (!problems[i]) {
+      return err_set(e, ERR_USAGE, "tuned_preload: problem %zu is NULL", i);
+    }
+  }
+  each(s, problems, n, prepare, NULL);
+  wait_for_compilations(s);
+  TRY(each(s, problems, n, find_waiting, e));
+  wait_for_compilations(s);
+  return 0;
+}
+
+int tuned_preload(tuned_context *ctx, const char *const *problems, size_t n, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  preload(ctx, problems, n, &e);
+  return serve_report(error, &e);
+}
+
 int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
                  tuned_error *error) {
   err e;
@@ -148,8 +211,10 @@ int tuned_info_sized(const tuned_kernel *kernel, tuned_kernel_info *info, size_t
   err e;
   err_clear(&e);
   if (kernel && info) {
-    const tuned_kernel *better = atomic_load_explicit(&kernel->better, memory_order_acquire);
-    copy_info(better ? &better->info : &kernel->info, info, nbytes);
+    const tuned_kernel *now = serve_newest(kernel);
+    tuned_kernel_info full = now->info;
+    full.better_pending = background_is_pending(now);
+    copy_info(&full, info, nbytes);
   } else {
     err_set(&e, ERR_USAGE, "tuned_info: %s is NULL", kernel ? "info" : "the kernel");
   }

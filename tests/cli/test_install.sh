@@ -109,8 +109,8 @@ done
 uses_library "$scratch/cmake/with_shared" && uses_library "$scratch/cmake/with_pkgconfig" ||
   fail "CMake's programs do not use the shared library"
 ! uses_library "$scratch/cmake/with_static" || fail "CMake's static program uses the shared library"
-sed -i 's/find_package(tuned 0.1/find_package(tuned 0.2/' "$consumer/CMakeLists.txt"
-! cmake -S "$consumer" -B "$scratch/cmake2" -DCMAKE_PREFIX_PATH="$at" >/dev/null 2>&1 || fail "CMake took version 0.1 for 0.2"
+sed -i 's/find_package(tuned 0.1/find_package(tuned 0.3/' "$consumer/CMakeLists.txt"
+! cmake -S "$consumer" -B "$scratch/cmake2" -DCMAKE_PREFIX_PATH="$at" >/dev/null 2>&1 || fail "CMake took version 0.2 for 0.3"
 say "Makefile and CMake projects build and run"
 
 # The example is served what the installed autotune finds.

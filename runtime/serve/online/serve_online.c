@@ -139,7 +139,7 @@ static int start(serve *s, err *e) {
   if (!on) {
     return err_nomem(e);
   }
-  on->hook = (serve_hook){.found = attach, .close = close_online};
+  on->hook = (serve_hook){.found = attach, .replaced = attach, .close = close_online};
   on->s = s;
   pthread_mutex_init(&on->monitor.lock, NULL);
   pthread_cond_init(&on->monitor.wake, NULL);
