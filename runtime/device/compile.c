@@ -18,18 +18,27 @@ struct rt_compiler {
   const atomic_bool *stopping; /* NULL: never */
 };
 
+static int open_nvrtc(nvrtc_api *api, err *e) {
+  if (!compile_exit_enter(false)) {
+    return err_set(e, ERR_INTERRUPTED, "the program is ending");
+  }
+  const int rc = nvrtc_api_open(api, e);
+  compile_exit_register();
+  compile_exit_leave();
+  return rc;
+}
+
 int rt_compiler_open(rt_compiler **out, err *e) {
   *out = NULL;
   rt_compiler *c = calloc(1, sizeof *c);
   if (!c) {
     return err_nomem(e);
   }
-  int rc = nvrtc_api_open(&c->api, e), major = 0, minor = 0;
+  int rc = open_nvrtc(&c->api, e), major = 0, minor = 0;
   if (rc) {
     free(c);
     return rc;
   }
-  compile_exit_watch();
   c->api.nvrtcVersion(&major, &minor);
   c->version = 1000 * major + 10 * minor;
   *out = c;
@@ -218,12 +227,13 @@ static bool may_be_minimal(const rt_compiler *c, const rt_source *s) {
 }
 
 static bool is_stopping(const rt_compiler *c) {
-  return (c->stopping && atomic_load(c->stopping)) || compile_exit_began();
+  return (c->stopping && atomic_load(c->stopping)) || compile_exit_began(c->stopping);
 }
 
 /* src  nvrtcSetFlowCallback */
 static int asks_to_stop(void *compiler, void *reserved) {
   (void)reserved;
+  compile_exit_register();
   return is_stopping(compiler);
 }
 
@@ -283,7 +293,7 @@ static int compile_once(rt_compiler *c, const rt_source *s, bool minimal, rt_ima
 }
 
 static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *image, err *e) {
-  if (!compile_exit_enter()) {
+  if (!compile_exit_enter(c->stopping)) {
     return err_set(e, ERR_INTERRUPTED, "the program is ending");
   }
   const int rc = compile_once(c, s, minimal, image, e);

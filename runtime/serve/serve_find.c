@@ -63,10 +63,18 @@ static int load_other(serve_make *m, err *e) {
   return ERR_NOTFOUND;
 }
 
+static bool is_valid(serve_make *m) {
+  return !gen_config_check(m->b.g, &m->b.pick.config, NULL);
+}
+
+/* The first form of the base set that is valid here. */
 static int load_base(serve_make *m) {
   m->b.pick = (serve_pick){.origin = TUNED_DEFAULT};
-  gen_config_default(m->f->t, &m->b.pick.config);
-  return serve_make_load(m, SERVE_AT_HAND, NULL);
+  int rc = ERR_NOTFOUND;
+  for (size_t i = 0; rc == ERR_NOTFOUND && gen_config_base(m->f->t, i, &m->b.pick.config); i++) {
+    rc = is_valid(m) ? serve_make_load(m, SERVE_AT_HAND, NULL) : ERR_NOTFOUND;
+  }
+  return rc;
 }
 
 static int load_at_hand(serve_make *m, err *e) {

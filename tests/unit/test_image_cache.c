@@ -252,7 +252,7 @@ SCRATCH_TEST(file_of_a_newer_version_is_left_alone) {
   execute(s, "PRAGMA user_version = 99");
   FAILS(s, ERR_DB, "TUNED_CACHE", image_cache_open(s->path, 0, &c, &s->e));
   FAILS(s, ERR_DB, "newer version", image_cache_open(s->path, 0, &c, &s->e));
-  execute(s, "PRAGMA user_version = 1");
+  execute(s, "PRAGMA user_version = 2");
   c = open_cache(s, 0);
   assert_true(has(s, c, 1));
   image_cache_close(c);

@@ -306,7 +306,7 @@ static void make_form(background *b, rt_compiler *compiler, form *f) {
 }
 
 static void work(background *b, rt_compiler *compiler) {
-  while (!atomic_load(&b->closing) && compile_exit_enter()) {
+  while (!atomic_load(&b->closing) && compile_exit_enter(true)) {
     form *f = next_form(b);
     if (f) {
       make_form(b, compiler, f);
@@ -323,8 +323,7 @@ static void work(background *b, rt_compiler *compiler) {
 /* Without a compiler the kernels at hand go on serving. */
 static void drop_forms(background *b) {
   b->has_no_compiler = true;
-  while (b->forms && !atomic_load(&b->closing)) {
-    form *f = b->forms;
+  for (form *f; !atomic_load(&b->closing) && (f = next_form(b));) {
     for (pending *p = f->first; p; p = p->next) {
       give_up(p);
     }
@@ -359,9 +358,10 @@ static void *thread_main(void *arg) {
   setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
   const int rc = cached_compiler_open(&compiler, NULL);
   pthread_mutex_lock(&b->lock);
-  if (rc) {
+  if (rc && rc != ERR_INTERRUPTED) {
     drop_forms(b);
-  } else {
+  }
+  if (!rc) {
     rt_compiler_stop_on(compiler, &b->closing);
     work(b, compiler);
     pthread_mutex_unlock(&b->lock);
@@ -459,6 +459,7 @@ background *background_new(serve *s, int n_threads) {
   if (!b) {
     return NULL;
   }
+  compile_exit_watch();
   b->s = s;
   b->n_threads = n_threads;
   b->format = s->device->info.format;
