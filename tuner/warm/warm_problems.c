@@ -133,11 +133,11 @@ static void add_interval(const gen_field *f, int64_t least, int64_t most, str *o
 static void add_grid(const gen_template *t, const range *r, bool with_choices, str *out) {
   for (size_t i = 0; i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
-    if (f->names) {
+    if (f->names && r->choices[i]) {
       add_names(f, r->choices[i], out);
-    } else if (!f->choices) {
+    } else if (!f->names && !f->choices) {
       add_interval(f, r->least[i], r->most[i], out);
-    } else if (with_choices) {
+    } else if (f->choices && with_choices) {
       add_numbers(f, r->least[i], r->most[i], out);
     }
   }
