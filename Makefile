@@ -29,6 +29,7 @@ ALL_CFLAGS = -std=c11 -fopenmp-simd $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -
 TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libjansson.a)
 LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
 
+comma := ,
 find_files = $(shell find $(1) -name '$(2)' | LC_ALL=C sort)
 # Programs that write sources of the library.
 TYPED_CALLS_SRC := $(call find_files,runtime,typed_calls.c)
@@ -210,8 +211,9 @@ $(B)/tests/%: %.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
 	@echo '  LD  $@'
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $(B)/$(<:.c=.d) -Itests/fixtures $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
 
-# It counts what is compiled.
-$(B)/tests/bench/bench_cold: private LDLIBS += -Wl,--wrap=rt_compile
+# It counts what is compiled, and takes the times of the parts of a call.
+$(B)/tests/bench/bench_cold: private LDLIBS += \
+  $(addprefix -Wl$(comma)--wrap=,rt_compile serve_choose_next gen_source_make ready_images_find rt_loaded_new)
 
 $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 	@mkdir -p $(@D)
