@@ -20,7 +20,7 @@ static int open_promising(tuned_context **ctx, const char *value, tuned_error *e
   return tuned_open(ctx, &(tuned_options){.device = device_name, .reproducible = value}, e);
 }
 
-static void reopen_with(fixture *f, const char *value) {
+static void reopen_promising(fixture *f, const char *value) {
   setenv("TUNED_REPRODUCIBLE", value, 1);
   reopen(f, NULL);
   unsetenv("TUNED_REPRODUCIBLE");
@@ -32,7 +32,7 @@ CONTEXT_TEST(problems_promise_what_the_context_does) {
   static const char *const values[] = {"any", "run", "shape"};
   finds(f, "reduce n=9000", "any");
   for (size_t i = 0; i < 3; i++) {
-    reopen_with(f, values[i]);
+    reopen_promising(f, values[i]);
     finds(f, "reduce n=9000", values[i]);
     finds(f, "scan n=9000 dtype=f32", values[i]);
     finds(f, "reduce n=9000 reproducible=any", "any");
@@ -53,7 +53,7 @@ CONTEXT_TEST(typed_calls_promise_what_the_context_does) {
   enum { N = 5000 };
   float x[N];
   fill(x, N, 1, 0.25f);
-  reopen_with(f, "shape");
+  reopen_promising(f, "shape");
   float *from = vector_new(f, x, N);
   const float sum = sum_of(f, from, N);
   assert_promises(&inside(f)->newest->info, "shape");
