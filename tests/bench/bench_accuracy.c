@@ -122,8 +122,8 @@ static void set_up(bench *b) {
   tuned_error e = {0};
   serve *s;
   str problem = {0};
-  bench_must(tuned_open(&b->ctx, &(tuned_options){.device = b->device}, &e), "tuned_open",
-             e.message);
+  bench_must(tuned_open(&b->ctx, &(tuned_options){.device = b->device, .wait = 1}, &e),
+             "tuned_open", e.message);
   must(serve_of(b->ctx, &s, NULL), "the context");
   b->d = s->device;
   str_addf(&problem, "m=%lld n=%lld k=%lld accuracy=%s", (long long)b->size, (long long)b->size,

@@ -205,7 +205,7 @@ static float *zeros(bench *b) {
 }
 
 static void set_up(bench *b, const char *device) {
-  must(tuned_open(&b->ctx, &(tuned_options){.device = device}, &failure), "tuned_open");
+  must(tuned_open(&b->ctx, &(tuned_options){.device = device, .wait = 1}, &failure), "tuned_open");
   must(serve_of(b->ctx, &b->s, NULL), "the context");
   b->a = zeros(b);
   b->b = zeros(b);

@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
   b.most = atof(bench_option(argc, argv, "--most", "2048"));
   size_t most_nbytes = 0;
   const size_t before = heap_nbytes();
-  must(tuned_open(&b.ctx, &(tuned_options){.device = device}, &failure), "tuned_open");
+  must(tuned_open(&b.ctx, &(tuned_options){.device = device, .wait = 1}, &failure), "tuned_open");
   must_inside(serve_of(b.ctx, &b.s, &e), &e);
   must_inside(serve_family_get(b.s, "sgemm", &b.f, &e), &e);
   while (b.n_decisions < decisions) {

@@ -121,7 +121,7 @@ static size_t run(bench *b, double sec, tuned_kernel *until, double *mean) {
 static void set_up(bench *b, const char *device, bool presets) {
   static const gen_file none[] = {{NULL, NULL, 0}};
   const size_t n = (size_t)b->size * (size_t)b->size;
-  const tuned_options o = {.device = device};
+  const tuned_options o = {.device = device, .wait = 1};
   must(tuned_open(&b->ctx, &o, &failure), "tuned_open");
   must(serve_of(b->ctx, &b->s, NULL), "the context");
   b->s->sources.presets = presets ? b->s->sources.presets : none;

@@ -108,7 +108,7 @@ static double lookup_rate(bench *b, int n) {
 }
 
 static void set_up(bench *b, const char *device) {
-  must(tuned_open(&b->ctx, &(tuned_options){.device = device}, &failure), "tuned_open");
+  must(tuned_open(&b->ctx, &(tuned_options){.device = device, .wait = 1}, &failure), "tuned_open");
   must(serve_of(b->ctx, &b->s, NULL), "the context");
   float **vectors[] = {&b->x, &b->y};
   for (int i = 0; i < 2; i++) {
