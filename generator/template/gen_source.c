@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "gen_directives.h"
 #include "gen_lex.h"
 #include "gen_tmpl.h"
 
@@ -197,6 +198,47 @@ static void add_constants(const job *j, str *out) {
   }
 }
 
+/* ---- directives ------------------------------------------------------------------------------ */
+
+static const char *describe_symbol(const job *j, const gen_symbol *s, bool *constant) {
+  switch (s->kind) {
+  case GEN_SYMBOL_PARAM: *constant = j->c; return "a parameter";
+  case GEN_SYMBOL_DERIVED: *constant = j->c; return "a derived value";
+  case GEN_SYMBOL_FIXED: *constant = true; return "a derived value";
+  case GEN_SYMBOL_FIELD: *constant = false; return "a field";
+  default: *constant = false; return "a device limit";
+  }
+}
+
+/* Is the word the name, or NAME_value? */
+static bool is_choice(const char *word, size_t n, const char *name) {
+  const size_t length = strlen(name);
+  return n >= length && !memcmp(word, name, length) &&
+         (n == length || enumerator_length(word, word, name) == n);
+}
+
+static const char *describe_word(const void *ud, const char *word, size_t n, bool *constant) {
+  const job *j = ud;
+  const tmpl *t = j->g->t;
+  char name[64];
+  const gen_symbol *s = gen_symbol_find_n(&t->symbols, word, n, GEN_READS_CONFIG);
+  if (s) {
+    return describe_symbol(j, s, constant);
+  }
+  *constant = true;
+  for (size_t i = 0; i < t->pub.n_fields; i++) {
+    if (constant_of_field(t, i, name) && is_choice(word, n, name)) {
+      return "a field";
+    }
+  }
+  for (size_t i = 0; j->c && i < t->pub.n_params; i++) {
+    if (!gen_is_number(&t->pub.params[i]) && is_choice(word, n, t->pub.params[i].name)) {
+      return "a parameter's value";
+    }
+  }
+  return NULL;
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* A template that is not built in is found again by its path. */
@@ -216,6 +258,7 @@ static void add_head(const job *j, str *out) {
 static int make(job *j, str *out, size_t *body, err *e) {
   tmpl *t = j->g->t;
   TRY(gen_box_run(&t->box, write_text, j, true, e));
+  TRY(gen_directives_check(str_text(j->text), j->text->n, describe_word, j, e));
   add_head(j, out);
   *body = out->n;
   add_constants(j, out);

@@ -387,6 +387,42 @@ TEST(sources_that_fail_say_where) {
   source_fails("@{dev_sm}", "did you mean 'dev_sms'?", 30);
 }
 
+/* Parameters are constants: the preprocessor does not know them. */
+TEST(directives_cannot_test_or_define_parameters) {
+  source_fails("#if B > 32", "#if B: this is a parameter and not a macro; for the preprocessor",
+               30);
+  source_fails("\n#if 1 /* B */\n  # elif !defined(TILE)", "#elif TILE: this is a derived value",
+               32);
+  source_fails("#ifndef MODE", "#ifndef MODE: this is a parameter", 30);
+  source_fails("#if MODE_wide", "#if MODE_wide: this is a parameter's value", 30);
+  source_fails("#if KIND == KIND_fast", "#if KIND: this is a field", 30);
+  source_fails("#if n > 5", "#if n: this is a field", 30);
+  source_fails("#if dev_cc >= 90", "#if dev_cc: this is a device limit", 30);
+  source_fails("#if 1 && \\\n B", "#if B: this is", 30);
+  source_fails("/* B\n */\n#define W(x) (x > B)\n#define V W(3)\n\n#if V", "#if B: this is", 35);
+  source_fails("#define B 64", "#define B: this is a parameter and not a macro; its value", 30);
+  source_fails("#undef KIND", "#undef KIND: this is a field", 30);
+  source_fails("@ for i = 1, 2 do\n#define TILE @{i}\n@ end", "#define TILE: this is", 31);
+}
+
+static void source_is_made(const char *line, const char *reference) {
+  auto_street s =
+      street_mini(reference ? "reference @{n}" : "first @{B}", reference ? reference : line, "");
+  auto_str out = {0};
+  size_t body;
+  int rc = reference ? gen_reference_source(s.g, &out, &body, &s.e)
+                     : gen_source_make(s.g, &s.c, &out, &body, &s.e);
+  assert_ok(rc, &s.e);
+}
+
+TEST(directives_may_name_parameters_otherwise) {
+  source_is_made("#if __CUDA_ARCH__ >= 900 // B\n#define WIDE B * 2 /* B", NULL);
+  source_is_made("/* the text\n#if B\n*/ \"/*\" // /*\n#pragma unroll B", NULL);
+  source_is_made("#define n 3\n#if n > 2\n#define X B\n#if defined(X)\n#endif\n#endif", NULL);
+  source_is_made("#define B_wide 0xB\n#if B_wide == 0xB\n#endif", NULL);
+  source_is_made(NULL, "#define B 32\\n#if B > 5\\n#endif"); /* it has no parameters */
+}
+
 /* An expression that fails later is reported with its own line and text, at any depth of the
  * space. */
 TEST(expressions_that_fail_say_where) {
