@@ -193,7 +193,16 @@ static void add_fake(bench_case *x, int (*launch)(void *, rt_stream, const void 
                                  .contender = {.launch = launch, .self = x}};
 }
 
-TEST(a_peer_may_round_but_not_differ) {
+/* Launches ours and makes the sum a NaN. */
+static int no_number(void *self, rt_stream s, const void *const *args, err *e) {
+  bench_case *x = self;
+  rt_device *d = x->place->device;
+  const float v = NAN;
+  TRY(x->e[0].contender.launch(x->e[0].contender.self, s, args, e));
+  return d->ops->copy_in(d, *(const rt_ptr *)args[2], &v, sizeof v, s, e);
+}
+
+TEST(a_peer_may_round_and_is_told_to_differ) {
   err e = {0};
   bed b;
   lay(&b, "reduce", "n=1000");
@@ -201,8 +210,14 @@ TEST(a_peer_may_round_but_not_differ) {
   assert_ok(bench_case_check(&b.x, &e), &e);
   assert_true(b.x.e[0].error <= 1);
   assert_true(b.x.e[1].error > 1);
+  assert_null(b.x.e[1].differs);
   b.x.e[1].peer.loosest = 2;
+  assert_ok(bench_case_check(&b.x, &e), &e);
+  assert_true(b.x.e[1].error > 2);
+  assert_non_null(strstr(b.x.e[1].differs, "y[0]"));
+  b.x.e[1].contender.launch = no_number;
   assert_fails(bench_case_check(&b.x, &e), &e, ERR_WRONG, "fake computes a different result: y[0]");
+  b.x.e[1].contender.launch = off_by;
   b.x.e[1].is_peer = false; /* ours may not even round */
   b.x.e[1].peer.loosest = 1000;
   assert_fails(bench_case_check(&b.x, &e), &e, ERR_WRONG, "fake: y[0]");
@@ -366,6 +381,18 @@ TEST(a_report_has_a_line_a_row) {
   bench_report_end(&r, &s);
   assert_string_equal(s.p, "geometric mean of 2: 1.41 x cub; at least as fast in 1; worst 0.5 at "
                            "n=2 <odd>\n");
+}
+
+TEST(a_less_exact_peer_has_both_errors) {
+  bench_report r = report();
+  bench_row row = rows[0];
+  auto_str s = {0};
+  row.differs = "y[7] is 2, reference 1";
+  bench_report_row(&r, &row, &s);
+  assert_non_null(strstr(s.p, "  cub is less exact: error 3, ours 0.5 (1: the tolerance); y[7]"));
+  str_reset(&s);
+  bench_report_row_json(&r, &row, &s);
+  assert_non_null(strstr(s.p, "\"peer_differs\""));
 }
 
 TEST(a_report_is_json) {

@@ -27,6 +27,9 @@ typedef struct bench_entrant {
   rt_contender contender;
   rt_times times;
   double error; /* of its results, in units of the tolerance; NAN: not checked */
+  /* of a peer: where its result differs more than the rounding of its arithmetic explains; NULL: it
+   * does not */
+  const char *differs;
 } bench_entrant;
 
 enum { BENCH_ENTRANTS = 64 };
@@ -50,8 +53,10 @@ int bench_case_add(bench_case *x, const gen_config *config, const char *name, er
 /* bench_case_add_peer -- err ERR_USAGE  the peer does not support this problem; no entrant is
  * added */
 int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e);
-/* bench_case_check -- compare the results of every entrant with the reference.
- *   err ERR_WRONG  which entrant's results differ, and where */
+/* bench_case_check -- compare the results of every entrant with the reference. A peer that is less
+ * exact than it should be is timed nevertheless: its `error` and `differs` say so.
+ *   err ERR_WRONG  which entrant's results differ, and where; of a peer only what no rounding
+ *                  explains: a stray write, a changed input, an element that is no number */
 int bench_case_check(bench_case *x, err *e);
 /* bench_case_race -- time all entrants interleaved; modelled on the emulated device.
  *   in  how  hot and replay are used

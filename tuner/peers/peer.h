@@ -13,7 +13,7 @@ typedef struct peer {
   rt_contender contender;
   char version[64]; /* "cuBLAS 13.1.0" */
   /* the largest error, in units of the template's tolerance, that its arithmetic explains (an f32
-   * sum accumulated in f32, say); a larger one is a different result */
+   * sum accumulated in f32, say); a larger one is reported */
   double loosest;
   void *self;
   void (*close)(void *self);

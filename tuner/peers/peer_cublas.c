@@ -12,6 +12,10 @@ enum { ARGS_MOST = 16 };
 
 /* Values of cublasMath_t, cublasComputeType_t, cublasGemmAlgo_t and cudaDataType. */
 enum { TF32_MATH = 3, COMPUTE_32F = 68, COMPUTE_64F = 70, GEMM_DEFAULT = -1 };
+/* Parts of a split sum are added in the type of the computation, not in that of C: ours are, too.
+ * src: cuBLAS documentation, cublasMath_t, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, a flag
+ * beside a mode */
+enum { EXACT_REDUCTIONS = 16 };
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 
 typedef struct cublas cublas;
@@ -302,8 +306,8 @@ static int start(cublas *x, bool tf32, peer *out, err *e) {
     x->handle = NULL;
     return err_set(e, ERR_DEVICE, "cublasCreate failed");
   }
-  if (tf32 && x->set_math(x->handle, TF32_MATH)) {
-    return err_set(e, ERR_DEVICE, "cuBLAS does not support TF32 here");
+  if (x->set_math(x->handle, (tf32 ? TF32_MATH : 0) | EXACT_REDUCTIONS)) {
+    return err_set(e, ERR_DEVICE, "cuBLAS does not support this math mode%s", tf32 ? ", TF32" : "");
   }
   x->version(x->handle, &number);
   snprintf(out->version, sizeof out->version, "cuBLAS %d.%d.%d%s", number / 10000,

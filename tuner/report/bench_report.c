@@ -77,6 +77,13 @@ static void add_ratio(str *out, double ratio) {
   str_addf(out, " %7.*f", ratio >= 100 ? 0 : ratio >= 0.1 ? 2 : 4, ratio);
 }
 
+void bench_report_differs(const bench_report *r, const bench_row *row, str *out) {
+  if (row->differs) {
+    str_addf(out, "  %s is less exact: error %.2g, ours %.2g (1: the tolerance); %s\n", them(r),
+             row->peer.error, row->ours.error, row->differs);
+  }
+}
+
 void bench_report_row(const bench_report *r, const bench_row *row, str *out) {
   double ratio = ratio_of(r, row);
   str_addf(out, "%-*s  %-12s", r->width, row->label, row->origin);
@@ -94,6 +101,7 @@ void bench_report_row(const bench_report *r, const bench_row *row, str *out) {
     add_error(out, other(r, row)->sec > 0 ? other(r, row)->error : NAN);
   }
   str_add(out, "\n");
+  bench_report_differs(r, row, out);
 }
 
 void bench_report_end(const bench_report *r, str *out) {
@@ -137,6 +145,7 @@ void bench_report_row_json(const bench_report *r, const bench_row *row, str *out
   add_json_time(r, "peer", &row->peer, out);
   if (row->peer.sec > 0) {
     add_json_text("peer_version", r->version, out);
+    add_json_text("peer_differs", row->differs, out);
   }
   jw_real(out, "floor_seconds", 9, row->floor_sec);
   if (ratio > 0) {

@@ -18,7 +18,9 @@ typedef struct bench_row {
   const char *tuned_for;               /* problem; NULL: a default */
   bench_time ours, plain, given, peer; /* the served kernel; the template's default; --config; the
                                         * vendor's */
-  double floor_sec;                    /* lower bound of the time by the device's peaks */
+  const char
+      *differs;     /* where the peer is less exact than its arithmetic explains; NULL: nowhere */
+  double floor_sec; /* lower bound of the time by the device's peaks */
 } bench_row;
 
 typedef struct bench_report {
@@ -37,6 +39,8 @@ double bench_report_mean(const bench_report *r); /* geometric; NAN: of nothing *
 
 void bench_report_head(const bench_report *r, str *out);
 void bench_report_row(const bench_report *r, const bench_row *row, str *out);
+/* bench_report_differs -- a line with both errors, if the peer is less exact than it should be */
+void bench_report_differs(const bench_report *r, const bench_row *row, str *out);
 void bench_report_end(const bench_report *r, str *out);
 void bench_report_row_json(const bench_report *r, const bench_row *row, str *out);
 void bench_report_end_json(const bench_report *r, str *out);

@@ -108,6 +108,7 @@ static void fill_times(bench_run *r, const bench_case *x, bench_row *row) {
     *(n->is_peer ? &row->peer : n->name == GIVEN ? &row->given : &row->plain) = time_of(n);
     if (n->is_peer) {
       r->report.version = arena_text(&r->memory, n->peer.version);
+      row->differs = n->differs ? arena_text(&r->memory, n->differs) : NULL;
     }
   }
   if (wants_plain(r) && !(row->plain.sec > 0)) { /* the served kernel is the default */
@@ -188,6 +189,7 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
   add_detail(r, r->peer ? r->peer->name : "", &row->peer, r->report.version, x->flops, x->bytes,
              &s);
   if (row->peer.sec > 0) {
+    bench_report_differs(&r->report, row, &s);
     str_addf(&s, "  %.2f x %s\n", row->peer.sec / row->ours.sec, r->peer->name);
   }
   str_addf(&s, "  %.2f x the default\n", row->plain.sec / row->ours.sec);
