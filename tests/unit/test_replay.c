@@ -170,6 +170,47 @@ TEST(a_t4_file_reads_the_same) {
   recorded_close(t4);
 }
 
+#define T4(metadata, measurement, invalidity)                                                      \
+  "{\"metadata\":{" metadata                                                                       \
+  "},\"results\":[{\"configuration\":{\"a\":1},\"measurements\":[{" measurement                    \
+  "}],\"invalidity\":\"" invalidity "\"}]}"
+#define TIME(value) "\"name\":\"time\",\"value\":" value
+
+TEST(times_of_t4_are_in_any_unit) {
+  static const char *const texts[] = {
+      T4("", TIME("2.5"), "correct"),
+      T4("", TIME("2.5") ",\"unit\":\"\"", "correct"),
+      T4("", TIME("0.0025") ",\"unit\":\"seconds\"", "correct"),
+      T4("", TIME("2.5") ",\"unit\":\"ms\"", "correct"),
+      T4("", TIME("2500") ",\"unit\":\"Microseconds\"", "correct"),
+      T4("", TIME("2500000") ",\"unit\":\"nanoseconds\"", "correct"),
+      T4("", TIME("2500000") ",\"unit\":\"ns\"", "correct"),
+      T4("\"timeunit\":\"seconds\"", TIME("2.5") ",\"unit\":\"milliseconds\"", "correct"),
+      T4("\"timeunit\":\"nanoseconds\"", TIME("2500000"), "correct"),
+      T4("\"timeunit\":\"miliseconds\"", TIME("2.5"), "correct"),
+  };
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    auto_str s = {0};
+    str_add(&s, texts[i]);
+    recorded *r = open_text(&s);
+    assert_true(fabs(r->best / 2.5e-3 - 1) < 1e-12);
+    recorded_close(r);
+  }
+}
+
+/* Whatever time a failure has, it is a failure. */
+TEST(failures_of_t4_need_no_time) {
+  auto_str s = {0};
+  str_add(&s, "{\"results\":[{\"configuration\":{\"a\":1},\"invalidity\":\"compile\"},"
+              "{\"configuration\":{\"a\":2},\"invalidity\":\"runtime\",\"measurements\":[{" TIME(
+                  "-1") ",\"unit\":\"W\"}]},"
+                        "{\"configuration\":{\"a\":3},\"invalidity\":\"correct\","
+                        "\"measurements\":[{" TIME("1") "}]}]}");
+  recorded *r = open_text(&s);
+  assert_int_equal(r->n_failed, 2);
+  recorded_close(r);
+}
+
 /* Since 1.0 Kernel Tuner writes a failure under __error__, with or without a time beside it. */
 TEST(newer_caches_name_their_failures_apart) {
   auto_str s = {0};
@@ -232,6 +273,7 @@ TEST(every_fault_is_told_with_its_line) {
       {"a,status,time_ms\n1,ok,fast\n", "'fast' is not a time", "x:2"},
       {"a,status,time_ms\n1,ok,-1\n", "is not a time", "x:2"},
       {"a,status,time_ms\n1,ok,nan\n", "is not a time", "x:2"},
+      {"a,status,time_ms\n1,ok,1e308\n", "is not a time", "x:2"},
       {"a,status,time_ms\n1,runtime,1\n", "none of its configurations worked", "x"},
       {"a,status,time_ms\n", "none of its configurations worked", "x"},
       {"{\"cache\":", "not JSON", "x:1"},
@@ -241,6 +283,18 @@ TEST(every_fault_is_told_with_its_line) {
       {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"time\":1}}}", "'1' lacks a parameter",
        "x"},
       {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"a\":[],\"time\":1}}}", "'1' lacks", "x"},
+      {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"a\":1,\"time\":0}}}",
+       "'1' succeeded, but its time, 0, is not a positive number", "x"},
+      {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"a\":1,\"time\":\"correct\"}}}",
+       "'1' succeeded, but its time, \"correct\",", "x"},
+      {T4("", TIME("-1"), "correct"), "result 1 succeeded, but its time, -1, is not", "x"},
+      {T4("", TIME("0.0"), "correct"), "its time, 0.0, is not", "x"},
+      {T4("", TIME("1e308"), "correct"), "308, is not", "x"},
+      {T4("", TIME("\"fast\""), "correct"), "its time, \"fast\", is not", "x"},
+      {T4("", "\"name\":\"power\"", "correct"), "its time, which is missing, is not", "x"},
+      {T4("", TIME("1") ",\"unit\":\"fortnights\"", "correct"),
+       "result 1: 'fortnights' is not a unit of time; there are: seconds", "x"},
+      {T4("\"timeunit\":\"W\"", TIME("1"), "correct"), "timeunit: 'W' is not a unit", "x"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     recorded *r;

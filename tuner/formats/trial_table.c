@@ -6,6 +6,10 @@
 
 static const size_t MAX_ROWS = (size_t)1 << 26;
 
+bool trial_table_is_time(double sec) {
+  return sec > 0 && sec < 1e16;
+}
+
 int trial_table_param(trial_table *t, const char *name, err *e) {
   if (t->n_params == GEN_MAX_PARAMS) {
     return err_at(e, ERR_LIMIT, t->path, "more than %d parameters", GEN_MAX_PARAMS);

@@ -33,6 +33,8 @@ typedef struct trial_table {
 int trial_table_row(trial_table *t, db_status status, double sec, const char ***cells, err *e);
 /* trial_table_status -- from the word of any of the formats; an unknown one is a failed launch */
 db_status trial_table_status(const char *word);
+/* trial_table_is_time -- a positive number of seconds, and below 3e8 years */
+bool trial_table_is_time(double sec);
 int trial_table_param(trial_table *t, const char *name, err *e);
 void trial_table_clear(trial_table *t);
 

@@ -71,7 +71,7 @@ static int read_time(const csv *x, const char *status, const char *text, double 
     return 0;
   }
   double ms = strtod(text, &end);
-  if (end == text || *end || !isfinite(ms) || ms <= 0) {
+  if (end == text || *end || !trial_table_is_time(ms * 1e-3)) {
     return bad(x, e, "the status is ok, but '%.60s' is not a time in milliseconds", text);
   }
   *sec = ms * 1e-3;

@@ -8,16 +8,20 @@
  *
  * In a cache, a failed configuration has the name of its failure under "__error__"; in older files
  * in place of the time, or the time 1e20. Kernel Tuner appends to the file while it runs and closes
- * it at the end; an unclosed file is closed here. Members named autotune_... are additions of
- * autotune that these formats do not define. */
+ * it at the end; an unclosed file is closed here. In T4 a time without a unit is in the unit of the
+ * metadata, else in milliseconds. Members named autotune_... are additions of autotune that these
+ * formats do not define. */
+#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "trial_table.h"
 
-static const double FAILED_MS = 1e19;
+static const double FAILED_MS = 1e19; /* and above: a failure of Kernel Tuner's older caches */
 
 static int bad(const trial_table *t, err *e, const char *what, const char *word) {
   return err_at(e, ERR_USAGE, t->path, what, word);
@@ -51,10 +55,19 @@ static int parse(const trial_table *t, const char *text, size_t n, json_t **root
   return 0;
 }
 
+/* A copy without control characters, which a terminal would obey. */
+static const char *plain_text(trial_table *t, const char *text) {
+  char *copy = text ? arena_format(t->memory, "%s", text) : NULL;
+  for (char *p = copy; p && *p; p++) {
+    *p = iscntrl((unsigned char)*p) ? ' ' : *p;
+  }
+  return copy;
+}
+
 /* A value as text: 32, 0.5, true, or a name without its quotes. */
 static const char *cell_text(trial_table *t, const json_t *value) {
   if (json_is_string(value)) {
-    return arena_text(t->memory, json_string_value(value));
+    return plain_text(t, json_string_value(value));
   }
   if (json_is_integer(value)) {
     return arena_format(t->memory, "%lld", (long long)json_integer_value(value));
@@ -69,9 +82,9 @@ static const char *text_of(const json_t *object, const char *key) {
   return json_string_value(json_object_get(object, key));
 }
 
-static double time_sec(const json_t *value) {
-  double ms = json_is_number(value) ? json_number_value(value) : INFINITY;
-  return ms > 0 && ms < FAILED_MS ? ms * 1e-3 : INFINITY;
+/* INFINITY: it is no number. */
+static double time_sec(const json_t *value, double unit_sec) {
+  return json_is_number(value) ? json_number_value(value) * unit_sec : INFINITY;
 }
 
 static int integer_of(const json_t *object, const char *key) {
@@ -86,26 +99,41 @@ static void read_origin(trial_table *t, const json_t *object) {
   const json_t *own = json_object_get(object, "autotune_device");
   const char *key = text_of(own, "key");
   t->origin =
-      (trial_table_origin){.problem = problem ? arena_text(t->memory, problem) : NULL,
-                           .device = device ? arena_text(t->memory, device) : NULL,
-                           .key = key ? arena_text(t->memory, key) : NULL,
+      (trial_table_origin){.problem = plain_text(t, problem),
+                           .device = plain_text(t, device),
+                           .key = plain_text(t, key),
                            .cc = integer_of(own, "cc"),
                            .sms = integer_of(own, "sms"),
                            .modelled = json_is_true(json_object_get(object, "autotune_modelled"))};
 }
 
+typedef struct outcome {
+  const char *failure; /* the format's word; of a success too */
+  const json_t *time;  /* as the file has it; NULL: it has none */
+  double sec;          /* counts only for a success */
+} outcome;
+
+static int bad_time(const trial_table *t, const char *what, const json_t *time, err *e) {
+  char *text = time ? json_dumps(time, JSON_ENCODE_ANY) : NULL;
+  int rc =
+      err_at(e, ERR_USAGE, t->path, "%s succeeded, but its time, %.60s, is not a positive number",
+             what, text ? text : "which is missing");
+  free(text);
+  return rc;
+}
+
 /* Add a row with the cells of these members. */
-static int add_row(trial_table *t, const json_t *values, const char *failure, double sec,
-                   const json_t *own, const char *what, err *e) {
+static int add_row(trial_table *t, const json_t *values, const outcome *out, const json_t *own,
+                   const char *what, err *e) {
   const char **cells, *status = text_of(own, "autotune_status");
   const char *reason = text_of(own, "autotune_reason");
-  db_status s = trial_table_status(status ? status : failure);
-  if (s == DB_OK && !isfinite(sec)) {
-    s = DB_LAUNCH;
+  db_status s = trial_table_status(status ? status : out->failure);
+  if (s == DB_OK && !trial_table_is_time(out->sec)) {
+    return bad_time(t, what, out->time, e);
   }
-  TRY(trial_table_row(t, s, sec, &cells, e));
+  TRY(trial_table_row(t, s, out->sec, &cells, e));
   if (s != DB_OK) {
-    t->reason[t->n - 1] = arena_text(t->memory, reason ? reason : failure);
+    t->reason[t->n - 1] = plain_text(t, reason ? reason : out->failure);
   }
   for (size_t i = 0; i < t->n_params; i++) {
     if (!(cells[i] = cell_text(t, json_object_get(values, t->params[i])))) {
@@ -121,7 +149,7 @@ static int read_params(trial_table *t, const json_t *keys, err *e) {
     if (!name) {
       return bad(t, e, "%s", "tune_params_keys holds something that is not a name");
     }
-    TRY(trial_table_param(t, arena_text(t->memory, name), e));
+    TRY(trial_table_param(t, plain_text(t, name), e));
   }
   return 0;
 }
@@ -130,7 +158,7 @@ static int read_params(trial_table *t, const json_t *keys, err *e) {
 static const char *failure_of(const json_t *row, const json_t *time) {
   const char *name = text_of(row, "__error__");
   name = name ? name : json_string_value(time);
-  return name ? name : isfinite(time_sec(time)) ? "ok" : "failed";
+  return name ? name : json_number_value(time) < FAILED_MS ? "ok" : "failed";
 }
 
 static int read_row(trial_table *t, const char *key, const json_t *row, const char *objective,
@@ -141,7 +169,8 @@ static int read_row(trial_table *t, const char *key, const json_t *row, const ch
   if (!time && !json_object_get(row, "__error__")) {
     return bad(t, e, "%s has no result", what);
   }
-  return add_row(t, row, failure_of(row, time), time_sec(time), row, what, e);
+  const outcome out = {failure_of(row, time), time, time_sec(time, 1e-3)};
+  return add_row(t, row, &out, row, what, e);
 }
 
 static int read_cache(trial_table *t, const json_t *root, err *e) {
@@ -164,61 +193,82 @@ static int read_cache(trial_table *t, const json_t *root, err *e) {
 
 /* ---- T4 ---------------- */
 
-/* Milliseconds, unless another unit is given. */
-static double measured_sec(const json_t *measurement) {
+/* Seconds of a unit; 0: it is none of time. */
+static double unit_sec(const char *unit) {
   static const struct {
-    const char *unit;
+    const char *names[4];
     double sec;
-  } units[] = {{"s", 1}, {"seconds", 1}, {"us", 1e-6}, {"microseconds", 1e-6}, {"ns", 1e-9}};
-  const char *unit = text_of(measurement, "unit");
-  const json_t *value = json_object_get(measurement, "value");
-  for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
-    double v = json_is_number(value) ? json_number_value(value) : 0;
-    if (!strcmp(unit, units[i].unit)) {
-      return v > 0 ? v * units[i].sec : INFINITY;
+  } units[] = {{{"s", "sec", "second", "seconds"}, 1},
+               {{"ms", "msec", "milliseconds", "miliseconds"}, 1e-3}, /* early files misspell it */
+               {{"us", "usec", "microsecond", "microseconds"}, 1e-6},
+               {{"ns", "nsec", "nanosecond", "nanoseconds"}, 1e-9}};
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    for (size_t k = 0; k < 4; k++) {
+      if (!strcasecmp(unit, units[i].names[k])) {
+        return units[i].sec;
+      }
     }
   }
-  return time_sec(value);
+  return 0;
 }
 
-/* The measurement of the first objective. */
-static double objective_sec(const json_t *row) {
+static int read_unit(const trial_table *t, const json_t *object, const char *key, const char *what,
+                     double *sec, err *e) {
+  const char *unit = text_of(object, key);
+  double is = unit && *unit ? unit_sec(unit) : *sec;
+  *sec = is;
+  return is > 0 ? 0
+                : err_at(e, ERR_USAGE, t->path,
+                         "%s: '%.40s' is not a unit of time; there are: seconds, milliseconds, "
+                         "microseconds, nanoseconds",
+                         what, unit);
+}
+
+/* The measurement of the first objective; NULL: there is none. */
+static const json_t *objective_of(const json_t *row) {
   const json_t *measurements = json_object_get(row, "measurements");
   const char *objective = json_string_value(json_array_get(json_object_get(row, "objectives"), 0));
   for (size_t i = 0; i < json_array_size(measurements); i++) {
     const json_t *m = json_array_get(measurements, i);
     const char *name = text_of(m, "name");
     if (name && !strcmp(name, objective ? objective : "time")) {
-      return measured_sec(m);
+      return m;
     }
   }
-  return INFINITY;
+  return NULL;
 }
 
-static int read_result(trial_table *t, const json_t *row, size_t i, err *e) {
+static int read_result(trial_table *t, const json_t *row, size_t i, double unit, err *e) {
   const char *invalidity = text_of(row, "invalidity");
+  const json_t *measured = objective_of(row), *time = json_object_get(measured, "value");
   char what[40];
   snprintf(what, sizeof what, "result %zu", i + 1);
   if (!invalidity || !json_is_object(json_object_get(row, "configuration"))) {
     return bad(t, e, "%s has no configuration, or no invalidity", what);
   }
-  return add_row(t, json_object_get(row, "configuration"), invalidity, objective_sec(row), row,
-                 what, e);
+  if (trial_table_status(invalidity) == DB_OK) {
+    TRY(read_unit(t, measured, "unit", what, &unit, e));
+  }
+  const outcome out = {invalidity, time, time_sec(time, unit)};
+  return add_row(t, json_object_get(row, "configuration"), &out, row, what, e);
 }
 
 /* The first result defines the parameters. */
 static int read_results(trial_table *t, json_t *root, err *e) {
   json_t *results = json_object_get(root, "results"), *value;
+  const json_t *metadata = json_object_get(root, "metadata");
   const char *name;
-  read_origin(t, json_object_get(root, "metadata"));
+  double unit = 1e-3;
+  read_origin(t, metadata);
+  TRY(read_unit(t, metadata, "timeunit", "timeunit", &unit, e));
   json_object_foreach(json_object_get(json_array_get(results, 0), "configuration"), name, value) {
-    TRY(trial_table_param(t, arena_text(t->memory, name), e));
+    TRY(trial_table_param(t, plain_text(t, name), e));
   }
   if (!t->n_params) {
     return bad(t, e, "%s", "the first of the results has no configuration, or there are none");
   }
   for (size_t i = 0; i < json_array_size(results); i++) {
-    TRY(read_result(t, json_array_get(results, i), i, e));
+    TRY(read_result(t, json_array_get(results, i), i, unit, e));
   }
   return 0;
 }
