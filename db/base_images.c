@@ -218,5 +218,8 @@ int base_images_copy(base_images *b, base_images *from, const char *key, const c
 
 int base_images_finish(base_images *b, err *e) {
   TRY(db_end(b->d, 0, e));
-  return db_execute(b->d, "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; VACUUM", e);
+  return db_execute(
+      b->d,
+      "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA page_size = 1024; VACUUM",
+      e);
 }

@@ -189,7 +189,7 @@ local BITS_THAT_COUNT = { "digit_counts", { "i32", "min(begin_bit, 64)" }, { "i3
 local ANY_BITS = {
   require = {
     { "ALG=any_bits has one form for all problems",
-      "RADIX == 8 and BLOCK == 256 and ITEMS == 8 and RANK == 'ballot' and COUNTER == 32" },
+      "RADIX == 8 and BLOCK == 256 and ITEMS == 4 and RANK == 'ballot' and COUNTER == 32" },
   },
   workspace = { { "digit_counts", "u32", "(1 + WIDE) * BINS * (TILES + 1)" } },
   stages = of_passes(
@@ -506,7 +506,7 @@ return {
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late", COUNTER = 32,
     SCATTER = "shared", LOOKBACK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1, COPIES = 1, CLUSTER = 1,
     VALUES = "late" },
-  base = { {}, { ALG = "any_bits", LOOK = 1 } },
+  base = { {}, { ALG = "any_bits", ITEMS = 4, LOOK = 1 } },
   untuned = SUGGESTED,
 
   workspace = {

@@ -7,14 +7,16 @@
 #include "array.h"
 #include "run.h"
 
-enum { COMBINATIONS_MOST = 1 << 14 };
+enum { COMBINATIONS_MOST = 1 << 14, SIZES_MOST = 128 };
 
 typedef struct maker {
   base_forms *forms;
   gen_template *t;
   const rt_info *info;
-  bool is_choice[GEN_MAX_FIELDS]; /* fields whose every value is gone through */
-  gen_problem chosen;             /* their values now */
+  bool is_choice[GEN_MAX_FIELDS];  /* fields whose every value is gone through */
+  gen_problem chosen;              /* their values now */
+  gen_instance *sizes[SIZES_MOST]; /* problems that have these values */
+  size_t n_sizes;
 } maker;
 
 /* ---- choices -------------------------------------------------------------------------------- */
@@ -72,29 +74,76 @@ static bool choose(maker *m, size_t number) {
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-/* The i-th problem with the combination; NULL: its sizes are the defaults. */
-static const char *nth_size(const gen_template *t, size_t i) {
-  if (!i) {
-    return NULL;
-  }
-  return i <= t->n_sizes_test ? t->sizes_test[i - 1] : t->sizes_bench[i - 1 - t->n_sizes_test];
+static bool is_size(const gen_field *f) {
+  return !n_choices(f);
 }
 
-static size_t n_sizes(const gen_template *t) {
-  return 1 + t->n_sizes_test + t->n_sizes_bench;
-}
-
-/* False: no problem has this combination and these sizes. */
-static bool make_problem(const maker *m, const char *sizes, gen_problem *p) {
-  bool given[GEN_MAX_FIELDS];
-  if (sizes && gen_problem_parse(m->t, sizes, p, NULL)) {
-    return false;
-  }
+/* A problem counts if the template takes it at all: its default is valid for every such. */
+static int add_problem(maker *m, gen_problem *p, bool *given, err *e) {
+  gen_config c;
   for (size_t i = 0; i < m->t->n_fields; i++) {
-    given[i] = m->is_choice[i] || (sizes && !n_choices(&m->t->fields[i]));
+    given[i] = given[i] || m->is_choice[i];
     p->values[i] = m->is_choice[i] ? m->chosen.values[i] : p->values[i];
   }
-  return !gen_problem_complete(m->t, p, given, NULL);
+  if (m->n_sizes == SIZES_MOST) {
+    return err_at(e, ERR_LIMIT, m->t->path, "more than %d sizes", SIZES_MOST);
+  }
+  gen_instance **g = &m->sizes[m->n_sizes];
+  if (gen_problem_complete(m->t, p, given, NULL) || rt_instance_new(m->t, p, m->info, g, NULL)) {
+    return 0;
+  }
+  gen_config_default(m->t, &c);
+  if (gen_config_check(*g, &c, NULL)) {
+    gen_instance_free(*g);
+  } else {
+    m->n_sizes++;
+  }
+  return 0;
+}
+
+static int add_listed(maker *m, const char *const *texts, size_t n, err *e) {
+  for (size_t i = 0; i < n; i++) {
+    gen_problem p;
+    bool given[GEN_MAX_FIELDS];
+    TRY(gen_problem_parse(m->t, texts[i], &p, e));
+    for (size_t k = 0; k < m->t->n_fields; k++) {
+      given[k] = is_size(&m->t->fields[k]);
+    }
+    TRY(add_problem(m, &p, given, e));
+  }
+  return 0;
+}
+
+/* Each size at either end of its range, the others at their defaults. */
+static int add_extremes(maker *m, err *e) {
+  for (size_t i = 0; i < 2 * m->t->n_fields; i++) {
+    const gen_field *f = &m->t->fields[i / 2];
+    gen_problem p = {0};
+    bool given[GEN_MAX_FIELDS] = {0};
+    if (is_size(f)) {
+      p.values[i / 2].i = i % 2 ? f->max : f->min;
+      given[i / 2] = true;
+      TRY(add_problem(m, &p, given, e));
+    }
+  }
+  return 0;
+}
+
+/* The default sizes come first. */
+static int find_sizes(maker *m, err *e) {
+  const gen_template *t = m->t;
+  gen_problem p = {0};
+  bool given[GEN_MAX_FIELDS] = {0};
+  TRY(add_problem(m, &p, given, e));
+  TRY(add_listed(m, t->sizes_test, t->n_sizes_test, e));
+  TRY(add_listed(m, t->sizes_bench, t->n_sizes_bench, e));
+  return add_extremes(m, e);
+}
+
+static void forget_sizes(maker *m) {
+  while (m->n_sizes) {
+    gen_instance_free(m->sizes[--m->n_sizes]);
+  }
 }
 
 /* ---- texts ---------------------------------------------------------------------------------- */
@@ -119,44 +168,56 @@ static int add_text(base_forms *f, const str *text, size_t body, const char *has
   return 0;
 }
 
-static int add_form(maker *m, gen_instance *g, const gen_config *c, err *e) {
+/* The hash of the configuration's text for a problem; the text is added if `is_first`. */
+static int read_text(maker *m, gen_instance *g, const gen_config *c, bool is_first,
+                     char hash[HASH_TEXT], err *e) {
   auto_str text = {0};
   size_t body;
-  char hash[HASH_TEXT];
-  if (gen_source_hash(g, c, hash) && has(m->forms, hash)) {
+  if (gen_source_hash(g, c, hash) && (!is_first || has(m->forms, hash))) {
     return 0;
   }
   TRY(gen_source_make(g, c, &text, &body, e));
   hash_bytes(text.p + body, text.n - body, hash);
   gen_source_remember(g, c, hash);
-  return has(m->forms, hash) ? 0 : add_text(m->forms, &text, body, hash, e);
+  return is_first && !has(m->forms, hash) ? add_text(m->forms, &text, body, hash, e) : 0;
 }
 
-/* Adds the configuration's text, if it is valid for these sizes. */
-static int try_sizes(maker *m, const char *sizes, const gen_config *c, bool *valid, err *e) {
-  gen_problem p;
-  auto_instance *g = NULL;
-  *valid = make_problem(m, sizes, &p) && !rt_instance_new(m->t, &p, m->info, &g, NULL) &&
-           !gen_config_check(g, c, NULL);
-  return *valid ? add_form(m, g, c, e) : 0;
+/* Adds the configuration's text for the first size that it is valid for.
+ *   out  *serves_all  it is valid for every size, with one text */
+static int add_config(maker *m, const gen_config *c, bool *serves_all, err *e) {
+  char first[HASH_TEXT] = "", hash[HASH_TEXT];
+  *serves_all = m->n_sizes > 0;
+  for (size_t i = 0; i < m->n_sizes && (*serves_all || !*first); i++) {
+    if (gen_config_check(m->sizes[i], c, NULL)) {
+      *serves_all = false;
+      continue;
+    }
+    TRY(read_text(m, m->sizes[i], c, !*first, hash, e));
+    *serves_all = *serves_all && (!*first || !strcmp(hash, first));
+    if (!*first) {
+      memcpy(first, hash, sizeof first);
+    }
+  }
+  return 0;
 }
 
-static int add_config(maker *m, const gen_config *c, err *e) {
-  bool valid = false;
-  for (size_t i = 0; i < n_sizes(m->t) && !valid; i++) {
-    TRY(try_sizes(m, nth_size(m->t, i), c, &valid, e));
+static int add_combination(maker *m, err *e) {
+  bool serves_all = false;
+  gen_config c;
+  TRY(find_sizes(m, e));
+  for (size_t i = 0; !serves_all && gen_config_base(m->t, i, &c); i++) {
+    TRY(add_config(m, &c, &serves_all, e));
   }
   return 0;
 }
 
 int base_forms_add(base_forms *f, gen_template *t, const rt_info *info, err *e) {
   maker m = {.forms = f, .t = t, .info = info};
-  gen_config c;
   TRY(find_choices(&m, e));
   for (size_t number = 0; choose(&m, number); number++) {
-    for (size_t i = 0; gen_config_base(t, i, &c); i++) {
-      TRY(add_config(&m, &c, e));
-    }
+    const int rc = add_combination(&m, e);
+    forget_sizes(&m);
+    TRY(rc);
   }
   return 0;
 }

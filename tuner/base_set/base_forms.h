@@ -20,7 +20,7 @@ typedef struct base_forms {
 
 /* base_forms_add -- those of a template for devices of this architecture. A configuration is written
  * for the default sizes; where it is not valid for them, for the first of the template's sizes for
- * which it is.
+ * which it is. Configurations behind one that serves all sizes with this text are left out.
  *   in   info  whose limits decide what is valid
  *   err  ERR_TEMPLATE  a text cannot be made */
 int base_forms_add(base_forms *f, gen_template *t, const rt_info *info, err *e);
