@@ -69,6 +69,7 @@ return {
 
   default = { BLOCK = 256, BLOCKS = 8, WIDTH = 1, COARSE = 4, ORDER = "interleaved",
     LOAD = "plain", STORE = "plain" },
+  base = { { BLOCKS = 4 } }, -- the same image, where a multiprocessor has 1536 threads
   untuned = SUGGESTED,
 
   stages = {

@@ -123,7 +123,7 @@ local CLUSTER = {
 local ANY = {
   derive = { { "SMEM", "sel(ALG == 'any_shared', 4 * bins, 0)" } },
   require = {
-    { "ALG=any_shared and any_global have one form for all problems", "BLOCK == 512 and BLOCKS == 4 and VEC == 1 and "
+    { "ALG=any_shared and any_global have one form for all problems", "BLOCK == 256 and BLOCKS == 4 and VEC == 1 and "
         .. "COARSE == 4 and PARTITION == 'interleaved' and AGGREGATE == 'none' and FINISH == 'atomic'" },
     { "counters exceed the shared memory of a block", "SMEM + 1024 <= dev_smem_block" },
   },
@@ -239,7 +239,7 @@ return {
 
   default = { ALG = "global", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 1,
     PARTITION = "interleaved", AGGREGATE = "none", COPIES = 1, PARTS = 1, FINISH = "atomic" },
-  base = { { ALG = "any_shared", BLOCK = 512, COARSE = 4 }, { ALG = "any_global", BLOCK = 512, COARSE = 4 } },
+  base = { { ALG = "any_shared", COARSE = 4 }, { ALG = "any_global", COARSE = 4 } },
   untuned = SUGGESTED,
 
   workspace = {

@@ -6,14 +6,21 @@
 #include "emu.h"
 #include "run.h"
 
-static rt_info info_of(const char *profile, int cc) {
+static rt_info info_of(const char *profile) {
   err e = {0};
   rt_device *d;
   assert_ok(rt_emu_open(profile, &d, &e), &e);
-  rt_info info = d->info;
+  const rt_info info = d->info;
   d->ops->close(d);
-  info.cc = cc;
   return info;
+}
+
+static void make(gen_template *t, int cc, base_forms *f) {
+  rt_info limits[BASE_LIMITS];
+  err e = {0};
+  assert_ok(base_forms_limits(cc, limits, &e), &e);
+  assert_ok(base_forms_add(f, t, limits, &e), &e);
+  assert_true(f->n > 0);
 }
 
 static bool has(const base_forms *f, const char *hash) {
@@ -40,45 +47,37 @@ static void each_family(void (*check)(gen_template *t)) {
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-static void assert_same(gen_template *t, const rt_info *one, const rt_info *other) {
-  base_forms a = {0}, b = {0};
+/* The limits of cards that there are not, of that capability. */
+static void make_larger(gen_template *t, int cc, base_forms *f) {
+  rt_info limits[BASE_LIMITS];
   err e = {0};
-  assert_ok(base_forms_add(&a, t, one, &e), &e);
-  assert_ok(base_forms_add(&b, t, other, &e), &e);
-  assert_true(a.n > 0);
-  for (size_t i = 0; i < b.n; i++) {
-    if (!has(&a, b.list[i].hash)) {
-      fail_msg("%s: this text of %s is not among those of %s:\n%s", t->name, other->name, one->name,
-               b.list[i].text);
+  assert_ok(base_forms_limits(cc, limits, &e), &e);
+  for (size_t i = 0; i < BASE_LIMITS; i++) {
+    limits[i].sms += 73;
+    limits[i].l2_nbytes *= 3;
+    limits[i].memory_nbytes *= 3;
+    limits[i].smem_block += 4096;
+    limits[i].smem_sm += 8192;
+    limits[i].blocks_sm += 7;
+  }
+  assert_ok(base_forms_add(f, t, limits, &e), &e);
+}
+
+static void assert_among(const gen_template *t, const base_forms *f, int cc,
+                         const base_forms *all) {
+  for (size_t i = 0; i < f->n; i++) {
+    if (!has(all, f->list[i].hash)) {
+      fail_msg("%s: this text for compute capability %d is not made:\n%s", t->name, cc,
+               f->list[i].text);
     }
   }
-  base_forms_clear(&a);
-  base_forms_clear(&b);
 }
 
-/* The limits of a card that there is not. */
-static rt_info larger_than(const rt_info *info, int cc) {
-  rt_info larger = *info;
-  larger.cc = cc;
-  larger.sms = 211;
-  larger.l2_nbytes *= 3;
-  larger.memory_nbytes *= 3;
-  larger.smem_block += 4096;
-  larger.smem_sm += 8192;
-  larger.blocks_sm += 7;
-  return larger;
-}
-
-/* 8.9 takes machine code of 8.0, and 12.0 PTX of 9.0. */
-static void check_devices(gen_template *t) {
-  const rt_info a100 = info_of("a100", 80), larger_ada = larger_than(&a100, 89);
-  const rt_info h200 = info_of("h200", 90), larger_blackwell = larger_than(&h200, 120);
-  assert_same(t, &a100, &larger_ada);
-  assert_same(t, &h200, &larger_blackwell);
-}
-
-TEST(texts_depend_on_nothing_of_the_device_but_its_capability) {
-  each_family(check_devices);
+static void assert_makes(gen_template *t, int cc, const base_forms *all) {
+  base_forms f = {0};
+  make_larger(t, cc, &f);
+  assert_among(t, &f, cc, all);
+  base_forms_clear(&f);
 }
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
@@ -149,7 +148,7 @@ static void check_extremes(gen_template *t, const base_forms *f, const rt_info *
   }
 }
 
-static void check_sizes(gen_template *t) {
+static void check_all(gen_template *t, const base_forms *f, const rt_info *info) {
   static const char *const more[][2] = {
       {"gemm", "m=3 n=2 k=100000 align=1"},
       {"sgemm", "m=1001 n=7 k=100000 align=1"},
@@ -162,24 +161,37 @@ static void check_sizes(gen_template *t) {
       {"radix_sort", "n=2^31 dtype=u64 value_bytes=8 begin_bit=3 end_bit=14"},
       {"radix_sort", "n=1000 begin_bit=9 end_bit=5"},
   };
-  const rt_info info = info_of("a100", 80);
-  base_forms f = {0};
-  err e = {0};
-  assert_ok(base_forms_add(&f, t, &info, &e), &e);
-  check_list(t, &f, &info, t->sizes_emu, t->n_sizes_emu);
-  check_list(t, &f, &info, t->sizes_test, t->n_sizes_test);
-  check_list(t, &f, &info, t->sizes_bench, t->n_sizes_bench);
-  check_extremes(t, &f, &info);
+  check_list(t, f, info, t->sizes_emu, t->n_sizes_emu);
+  check_list(t, f, info, t->sizes_test, t->n_sizes_test);
+  check_list(t, f, info, t->sizes_bench, t->n_sizes_bench);
+  check_extremes(t, f, info);
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
     if (!strcmp(more[i][0], t->name)) {
-      check_list(t, &f, &info, &more[i][1], 1);
+      check_list(t, f, info, &more[i][1], 1);
     }
   }
-  base_forms_clear(&f);
 }
 
-TEST(every_size_is_served) {
-  each_family(check_sizes);
+/* 8.9 takes machine code of 8.0, and 12.0 PTX of 9.0. */
+static void check_family(gen_template *t) {
+  static const char *const of_80[] = {"a100", "l40s", "rtx3090"};
+  const rt_info h200 = info_of("h200");
+  base_forms f80 = {0}, f90 = {0};
+  make(t, 80, &f80);
+  make(t, 90, &f90);
+  assert_makes(t, 89, &f80);
+  assert_makes(t, 120, &f90);
+  for (size_t i = 0; i < sizeof of_80 / sizeof *of_80; i++) {
+    const rt_info info = info_of(of_80[i]);
+    check_all(t, &f80, &info);
+  }
+  check_all(t, &f90, &h200);
+  base_forms_clear(&f80);
+  base_forms_clear(&f90);
+}
+
+TEST(texts_serve_every_size_on_every_device) {
+  each_family(check_family);
 }
 
 int main(void) {

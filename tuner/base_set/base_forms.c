@@ -5,19 +5,63 @@
 #include <string.h>
 
 #include "array.h"
+#include "emu.h"
 #include "run.h"
 
-enum { COMBINATIONS_MOST = 1 << 14, SIZES_MOST = 128 };
+enum { COMBINATIONS_MOST = 1 << 14, SIZES_MOST = 256 };
 
 typedef struct maker {
   base_forms *forms;
   gen_template *t;
-  const rt_info *info;
+  const rt_info *info;             /* of the device that problems are added for */
   bool is_choice[GEN_MAX_FIELDS];  /* fields whose every value is gone through */
   gen_problem chosen;              /* their values now */
   gen_instance *sizes[SIZES_MOST]; /* problems that have these values */
   size_t n_sizes;
 } maker;
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static int info_of(const char *profile, rt_info *info, err *e) {
+  rt_device *d;
+  TRY(rt_emu_open(profile, &d, e));
+  *info = d->info;
+  d->ops->close(d);
+  return 0;
+}
+
+static bool is_nearer(int cc, int than, int to) {
+  return !than || (cc <= to && (cc > than || than > to));
+}
+
+#define LEAST(field) least->field = other->field < least->field ? other->field : least->field
+static void take_least(rt_info *least, const rt_info *other) {
+  LEAST(sms);
+  LEAST(threads_block);
+  LEAST(threads_sm);
+  LEAST(blocks_sm);
+  LEAST(regs_block);
+  LEAST(regs_sm);
+  LEAST(smem_block);
+  LEAST(smem_sm);
+  LEAST(l2_nbytes);
+  LEAST(memory_nbytes);
+}
+
+int base_forms_limits(int cc, rt_info limits[BASE_LIMITS], err *e) {
+  rt_info *nearest = &limits[0], *least = &limits[1], info;
+  *nearest = *least = (rt_info){0};
+  for (const char *const *name = rt_emu_profiles(); *name; name++) {
+    TRY(info_of(*name, &info, e));
+    *nearest = is_nearer(info.cc, nearest->cc, cc) ? info : *nearest;
+    *least = least->cc ? *least : info;
+    if (info.cc >= 80) {
+      take_least(least, &info);
+    }
+  }
+  nearest->cc = least->cc = cc;
+  return 0;
+}
 
 /* ---- choices -------------------------------------------------------------------------------- */
 
@@ -40,12 +84,17 @@ static bool is_of_call(const gen_template *t, const gen_field *f) {
   return false;
 }
 
-/* A template without a typed call is asked for by its fields. */
+/* Kernels are the same for all values of a class that is no promise. A template without a typed call
+ * is asked for by its fields. */
+static bool is_gone_through(const gen_template *t, const gen_field *f) {
+  return n_choices(f) && (!f->is_class || f->is_promise) && (!t->n_call || is_of_call(t, f));
+}
+
 static int find_choices(maker *m, err *e) {
   size_t n = 1;
   for (size_t i = 0; i < m->t->n_fields; i++) {
     const gen_field *f = &m->t->fields[i];
-    m->is_choice[i] = n_choices(f) && (!m->t->n_call || is_of_call(m->t, f));
+    m->is_choice[i] = is_gone_through(m->t, f);
     n *= m->is_choice[i] ? n_choices(f) : 1;
     if (n > COMBINATIONS_MOST) {
       return err_at(e, ERR_LIMIT, m->t->path,
@@ -130,10 +179,11 @@ static int add_extremes(maker *m, err *e) {
 }
 
 /* The default sizes come first. */
-static int find_sizes(maker *m, err *e) {
+static int find_sizes(maker *m, const rt_info *info, err *e) {
   const gen_template *t = m->t;
   gen_problem p = {0};
   bool given[GEN_MAX_FIELDS] = {0};
+  m->info = info;
   TRY(add_problem(m, &p, given, e));
   TRY(add_listed(m, t->sizes_test, t->n_sizes_test, e));
   TRY(add_listed(m, t->sizes_bench, t->n_sizes_bench, e));
@@ -201,21 +251,23 @@ static int add_config(maker *m, const gen_config *c, bool *serves_all, err *e) {
   return 0;
 }
 
-static int add_combination(maker *m, err *e) {
+static int add_combination(maker *m, const rt_info limits[BASE_LIMITS], err *e) {
   bool serves_all = false;
   gen_config c;
-  TRY(find_sizes(m, e));
+  for (size_t i = 0; i < BASE_LIMITS; i++) {
+    TRY(find_sizes(m, &limits[i], e));
+  }
   for (size_t i = 0; !serves_all && gen_config_base(m->t, i, &c); i++) {
     TRY(add_config(m, &c, &serves_all, e));
   }
   return 0;
 }
 
-int base_forms_add(base_forms *f, gen_template *t, const rt_info *info, err *e) {
-  maker m = {.forms = f, .t = t, .info = info};
+int base_forms_add(base_forms *f, gen_template *t, const rt_info limits[BASE_LIMITS], err *e) {
+  maker m = {.forms = f, .t = t};
   TRY(find_choices(&m, e));
   for (size_t number = 0; choose(&m, number); number++) {
-    const int rc = add_combination(&m, e);
+    const int rc = add_combination(&m, limits, e);
     forget_sizes(&m);
     TRY(rc);
   }

@@ -9,7 +9,6 @@
 
 #include "base_forms.h"
 #include "base_images.h"
-#include "emu.h"
 #include "file.h"
 #include "worker_pool.h"
 
@@ -57,21 +56,6 @@ int base_archs_parse(const char *list, arena *a, base_request *r, err *e) {
   }
   qsort(r->archs, r->n_archs, sizeof *r->archs, compare_archs);
   return r->n_archs ? 0 : err_set(e, ERR_USAGE, "name an architecture: sm_80,compute_80");
-}
-
-/* The limits of the emulated card whose capability is nearest below. */
-static int limits_of(int cc, rt_info *info, err *e) {
-  *info = (rt_info){0};
-  for (const char *const *name = rt_emu_profiles(); *name; name++) {
-    rt_device *d;
-    TRY(rt_emu_open(*name, &d, e));
-    if (!info->cc || (d->info.cc <= cc && (d->info.cc > info->cc || info->cc > cc))) {
-      *info = d->info;
-    }
-    d->ops->close(d);
-  }
-  info->cc = cc;
-  return 0;
 }
 
 /* ---- one image ------------------------------------------------------------------------------ */
@@ -188,12 +172,12 @@ static int run_workers(maker *m, base_forms *forms) {
 }
 
 static int make_forms(maker *m, int cc, base_forms *forms) {
-  rt_info info;
-  TRY(limits_of(cc, &info, m->e));
+  rt_info limits[BASE_LIMITS];
+  TRY(base_forms_limits(cc, limits, m->e));
   for (size_t i = 0; i < m->r->n_families; i++) {
     auto_template *t = NULL;
     TRY(gen_open(m->r->templates, m->r->families[i], &t, m->e));
-    TRY(base_forms_add(forms, t, &info, m->e));
+    TRY(base_forms_add(forms, t, limits, m->e));
   }
   return 0;
 }
