@@ -108,6 +108,16 @@ static bool may_wait_behind(const serve *s, const char *problem) {
   return s->background && !serve_keeps_kernel(problem);
 }
 
+/* The base set serves as well where nothing can be compiled. */
+static int load_now(serve_make *m, err *e) {
+  err why = {0};
+  const int rc = serve_make_load_first(m, &why);
+  if (!rc || serve_build_is_final(&m->b, rc)) {
+    return err_copy(e, rc, &why);
+  }
+  return load_base(m) ? err_copy(e, rc, &why) : 0;
+}
+
 static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
                 tuned_kernel **k, err *e) {
   serve_make m;
@@ -117,7 +127,7 @@ static int make(serve *s, serve_family *f, const gen_problem *p, const char *pro
   int rc = serve_make_begin(&m, s, f, p, problem, e);
   rc = rc                            ? rc
        : may_wait_behind(s, problem) ? load_now_or_behind(s, &m, &want, e)
-                                     : serve_make_load_first(&m, e);
+                                     : load_now(&m, e);
   rc = rc ? rc : serve_make_kernel(&m, k, e);
   serve_make_end(&m);
   serve_turn_end(s);

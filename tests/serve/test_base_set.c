@@ -110,6 +110,19 @@ CONTEXT_TEST(histogram_is_served) {
     }
 }
 
+/* A call that would wait for a compiler has none to wait for. */
+CONTEXT_TEST(waiting_calls_are_served) {
+  const tuned_options how[] = {{.wait = 1}, {.threads = -1}};
+  setenv("TUNED_BASE", base_path, 1);
+  for (size_t i = 0; i < 2; i++) {
+    reopen_with(f, how[i]);
+    assert_true(saxpy_is_right(f, 100));
+    assert_transposes(f, 33, 70);
+    assert_counts(f, 100);
+    assert_counts(f, 99991);
+  }
+}
+
 /* Which says what is missing. */
 CONTEXT_TEST(what_the_set_lacks_is_refused) {
   float host[4] = {0};
