@@ -72,6 +72,14 @@ for program in saxpy sgemm; do
 done
 say "examples run as C and C++, shared and static"
 
+# ---- without NVRTC, from the base set: beside the shared library, and named
+export TUNED_CACHE="$scratch/no-cache"
+AUTOTUNE_NVRTC=/nonexistent "$scratch/saxpy-shared" || fail "saxpy, shared, is not served from the base set"
+AUTOTUNE_NVRTC=/nonexistent TUNED_BASE="$at/lib/tuned.base" "$scratch/saxpy-static" ||
+  fail "saxpy, static, is not served from the base set"
+! AUTOTUNE_NVRTC=/nonexistent "$scratch/saxpy-static" >"$scratch/out" 2>&1 || fail "what served saxpy, static?"
+say "saxpy runs without NVRTC"
+
 # ---- with the header of another version
 for library in "-L$at/lib -ltuned" "$at/lib/libtuned.a $(pkg-config --static --libs tuned | sed 's/ *-ltuned */ /')"; do
   # shellcheck disable=SC2086
