@@ -44,17 +44,16 @@ static void open_without_compiler(fixture *f, const char *device) {
 }
 
 static const char *const devices[] = {"emu:h200", "emu:a100", "emu:l40s"};
-#define EACH_DEVICE(i) (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
+enum { N_DEVICES = sizeof devices / sizeof *devices };
 
 CONTEXT_TEST(saxpy_is_served) {
-  for
-    EACH_DEVICE(i) {
-      open_without_compiler(f, devices[i]);
-      for (size_t n = 0; n < 70; n += 3) {
-        assert_true(saxpy_is_right(f, n));
-      }
-      assert_true(saxpy_is_right(f, 10000));
+  for (int i = 0; i < N_DEVICES; i++) {
+    open_without_compiler(f, devices[i]);
+    for (size_t n = 0; n < 70; n += 3) {
+      assert_true(saxpy_is_right(f, n));
     }
+    assert_true(saxpy_is_right(f, 10000));
+  }
 }
 
 static void assert_transposes(fixture *f, int rows, int cols) {
@@ -70,16 +69,15 @@ static void assert_transposes(fixture *f, int rows, int cols) {
 }
 
 CONTEXT_TEST(transpose_is_served) {
-  for
-    EACH_DEVICE(i) {
-      open_without_compiler(f, devices[i]);
-      assert_transposes(f, 33, 70);
-      assert_transposes(f, 1, 5);
-      assert_transposes(f, 64, 64);
-    }
+  for (int i = 0; i < N_DEVICES; i++) {
+    open_without_compiler(f, devices[i]);
+    assert_transposes(f, 33, 70);
+    assert_transposes(f, 1, 5);
+    assert_transposes(f, 64, 64);
+  }
 }
 
-/* With bins that fill shared memory, and with more. */
+/* Bins that fit shared memory, and more than fit. */
 static void assert_counts(fixture *f, int bins) {
   enum { N = 3000, LOWER = -40 };
   static float x[N];
@@ -101,13 +99,12 @@ static void assert_counts(fixture *f, int bins) {
 }
 
 CONTEXT_TEST(histogram_is_served) {
-  for
-    EACH_DEVICE(i) {
-      open_without_compiler(f, devices[i]);
-      assert_counts(f, 1);
-      assert_counts(f, 100);
-      assert_counts(f, 99991);
-    }
+  for (int i = 0; i < N_DEVICES; i++) {
+    open_without_compiler(f, devices[i]);
+    assert_counts(f, 1);
+    assert_counts(f, 100);
+    assert_counts(f, 99991);
+  }
 }
 
 /* A call that would wait for a compiler has none to wait for. */
@@ -123,7 +120,7 @@ CONTEXT_TEST(waiting_calls_are_served) {
   }
 }
 
-/* Which says what is missing. */
+/* The message names what is missing. */
 CONTEXT_TEST(what_the_set_lacks_is_refused) {
   float host[4] = {0};
   open_without_compiler(f, "emu:h200");

@@ -47,7 +47,7 @@ static void each_family(void (*check)(gen_template *t)) {
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-/* The limits of cards that there are not, of that capability. */
+/* With limits above those of any card of that capability. */
 static void make_larger(gen_template *t, int cc, base_forms *f) {
   rt_info limits[BASE_LIMITS];
   err e = {0};

@@ -18,15 +18,15 @@ typedef struct base_forms {
   arena memory;
 } base_forms;
 
-/* base_forms_limits -- of devices of this compute capability, or above it: the emulated card that is
- * nearest below, and one that has the least of all since 8.0 */
+/* base_forms_limits -- two sets of limits for this compute capability: of the emulated card nearest
+ * below it, and the least of all emulated cards since 8.0 */
 enum { BASE_LIMITS = 2 };
 int base_forms_limits(int cc, rt_info limits[BASE_LIMITS], err *e);
 
 /* base_forms_add -- those of a template for devices of this architecture. A configuration is written
  * for the default sizes; where it is not valid for them, for the first of the template's sizes for
- * which it is. Configurations behind one that serves all sizes with this text, on a device of either
- * limits, are left out.
+ * which it is. Configurations that follow one whose single text serves all sizes under both limits are
+ * left out.
  *   err  ERR_TEMPLATE  a text cannot be made */
 int base_forms_add(base_forms *f, gen_template *t, const rt_info limits[BASE_LIMITS], err *e);
 void base_forms_clear(base_forms *f);
