@@ -220,18 +220,26 @@ int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
   }
 }
 
-/* lanes of an access that are in shared memory, with their offsets; 0: none */
-static uint32_t shared_lanes(emu_space space, uint32_t mask, const uint64_t address[32],
-                             uint64_t offset[32]) {
+/* an offset in the cluster's shared memory, without a rank if it is the block's own */
+static uint64_t without_own_rank(const emu_warp *w, uint64_t offset) {
+  bool own = offset >> EMU_RANK_SHIFT == (uint64_t)w->block->rank + 1;
+  return own ? offset & ((1 << EMU_RANK_SHIFT) - 1) : offset;
+}
+
+/* Lanes of an access that are in shared memory, with their offsets; 0: none. Only offsets in other
+ * blocks keep a rank: the block's own offsets are indices of its shadow memory. */
+static uint32_t shared_lanes(const emu_warp *w, emu_space space, uint32_t mask,
+                             const uint64_t address[32], uint64_t offset[32]) {
   uint32_t lanes = 0;
-  if (space == SPACE_shared || space == SPACE_cluster) {
+  if (space == SPACE_shared) {
     memcpy(offset, address, 32 * sizeof *offset);
     return mask;
   }
-  for (int i = 0; space == SPACE_generic && i < EMU_LANES_N; i++) {
-    bool is = (mask >> i & 1) && window_of(address[i]) == SPACE_shared;
+  const bool cluster = space == SPACE_cluster;
+  for (int i = 0; (cluster || space == SPACE_generic) && i < EMU_LANES_N; i++) {
+    bool is = (mask >> i & 1) && (cluster || window_of(address[i]) == SPACE_shared);
     lanes |= is ? 1u << i : 0;
-    offset[i] = is ? address[i] - EMU_SHARED_WINDOW : 0;
+    offset[i] = is ? without_own_rank(w, address[i] - (cluster ? 0 : EMU_SHARED_WINDOW)) : 0;
   }
   return lanes;
 }
@@ -251,9 +259,10 @@ static uint32_t global_lanes(emu_space space, uint32_t mask, const uint64_t addr
 static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uint64_t offset[32],
                      int n, emu_access access) {
   int rc = RUN_ON;
-  for (int i = 0; i < EMU_LANES_N && !rc && w->launch->cluster_size > 1; i++) {
+  for (uint32_t left = *lanes; left && !rc; left &= left - 1) {
     uint64_t there;
-    if ((*lanes >> i & 1) && offset[i] >> EMU_RANK_SHIFT) {
+    int i = __builtin_ctz(left);
+    if (offset[i] >> EMU_RANK_SHIFT) {
       *lanes &= ~(1u << i);
       emu_block *home = emu_cluster_home(w->block, offset[i], &there);
       rc = emu_check_remote(w, in, i, home, there, n, access);
@@ -265,7 +274,7 @@ static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uin
 int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, const uint8_t *values) {
   uint64_t offset[32];
-  uint32_t shared = shared_lanes(space, mask, address, offset),
+  uint32_t shared = shared_lanes(w, space, mask, address, offset),
            global = global_lanes(space, mask, address);
   if (w->block->counting && shared) {
     emu_count_shared(w, shared, offset, n, access);

@@ -312,9 +312,7 @@ static int repeats(uint32_t mask, const uint64_t address[32]) {
 static int far_lanes(const emu_warp *w, uint32_t mask, const uint64_t address[32]) {
   int n = 0;
   for (int i = 0; i < EMU_LANES_N && w->launch->cluster_size > 1; i++) {
-    uint64_t offset;
-    n += (mask >> i & 1) && address[i] >> EMU_RANK_SHIFT &&
-         emu_cluster_home(w->block, address[i], &offset) != w->block;
+    n += (mask >> i & 1) && address[i] >> EMU_RANK_SHIFT;
   }
   return n;
 }
