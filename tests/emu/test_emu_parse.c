@@ -66,6 +66,51 @@ ON_EMU(refusals) {
   }
 }
 
+/* a copy of the text in which the word from `at` on is `_` */
+static void with_sink(str *out, const char *text, const char *at) {
+  size_t n = 1 + strcspn(at + 1, " ,;|]}+\n");
+  str_add_n(out, text, (size_t)(at - text));
+  str_add(out, "_");
+  str_add(out, at + n);
+}
+
+/* The sink `_` in the place of each operand of each instruction, and a predicate there, load or
+ * fail with an error. */
+ON_EMU(sinks) {
+  static const char *const seeds[] = {"alu",    "async", "bulk",     "call", "cluster",
+                                      "flow",   "local", "mbarrier", "mem",  "mma",
+                                      "tensor", "warp",  "wgmma",    "wmma"};
+  for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+    char path[80];
+    snprintf(path, sizeof path, "tests/emu/seeds/%s.ptx", seeds[i]);
+    auto_str text = fixture_read_file(path);
+    const char *body = strstr(str_text(&text), ".reg");
+    for (const char *at = body; (at = strchr(at, '%')); at++) {
+      auto_str changed = {0};
+      with_sink(&changed, str_text(&text), at);
+      int rc = load(k, str_text(&changed));
+      assert_true(!rc || rc == ERR_COMPILE);
+    }
+  }
+  assert_int_equal(load(k, BODY("cvt.rn.f32.s32 _, %r1; cvt.f64.f32 _, %r1; cvt.u8.u32 _, %r1;")),
+                   0);
+}
+
+/* A statement without operands does not take those of the statement before it. */
+ON_EMU(missing_operands) {
+  static const char *const words[] = {"nanosleep.u32", "createpolicy.fractional.L2::evict_last.b64",
+                                      "cp.async.wait_group", "mov.b64 {%p, %p}, %d1"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    auto_str text = {0};
+    str_addf(&text,
+             HEAD ".visible .entry k()\n{\n.reg .b32 %%r<90000>;\nadd.s32 %%r89999, "
+                  "%%r89998, %%r89997;\nret;\n}\n.visible .entry l()\n{\n.reg .pred %%p; .reg .b64 "
+                  "%%d<2>;\n%s;\nret;\n}\n",
+             words[i]);
+    assert_int_equal(load(k, str_text(&text)), ERR_COMPILE);
+  }
+}
+
 /* Every prefix of a valid module either loads or fails with an error. */
 ON_EMU(prefixes) {
   static const char text[] =

@@ -242,8 +242,13 @@ static int decode_cp_groups(emu_parser *p) {
   }
   emu_insn *in;
   TRY(emu_begin(p, KIND_cpwait, EMU_PIPE_control, &in));
+  in->imm = -1;
+  TRY(emu_arity(p, !all, !all));
+  if (!all && p->statement.operands[0].kind != OPERAND_INT) {
+    return emu_unsupported(p, "the number of groups is not a literal");
+  }
   in->imm = all ? -1 : (int64_t)p->statement.operands[0].value;
-  return all ? 0 : emu_arity(p, 1, 1);
+  return 0;
 }
 
 /* cp.async.ca.shared.global [dst], [src], size{, src-size}. Slots: 1 dst, 2 src, 3 src-size */

@@ -157,7 +157,7 @@ static int move_list(emu_parser *p, emu_type t, bool pack) {
     if (pack) {
       TRY(emu_use_operand(p, 5 + i, o, in->more->bytes[i], T_b64));
     } else if (o->kind != OPERAND_SINK) {
-      TRY(emu_def_operand(p, 5 + i, o, -1));
+      TRY(emu_def_operand(p, 5 + i, o, in->more->bytes[i]));
     }
   }
   return pack ? emu_def_operand(p, 0, one, total) : emu_use_operand(p, 0, one, total, t);
@@ -222,8 +222,11 @@ static int decode_cvt(emu_parser *p) {
   for (int i = 1; i < p->statement.n; i++) {
     TRY(emu_use(p, i, i, modes[4], from));
   }
-  TRY(emu_def(p, 0, 0, -1));
-  in->dbytes = p->reg_bytes[p->statement.operands[0].reg];
+  const emu_operand *d = &p->statement.operands[0];
+  int dbytes = d->kind == OPERAND_SINK ? emu_type_bytes(to) : emu_reg_bytes(p, d);
+  dbytes = dbytes == 1 ? 2 : dbytes;
+  TRY(emu_def(p, 0, 0, dbytes));
+  in->dbytes = (uint8_t)dbytes;
   if (in->dbytes < emu_type_bytes(to) || in->dbytes > 8 || modes[4] > 8 ||
       modes[4] < emu_type_bytes(from)) {
     return emu_unsupported(p, "a register of the wrong width");

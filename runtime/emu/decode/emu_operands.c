@@ -106,7 +106,13 @@ int emu_def_operand(emu_parser *p, int slot, const emu_operand *o, int bytes) {
   return emu_build_ref(p, slot, o->reg, true);
 }
 
+/* The statement's operands beyond its number are those of an earlier statement. */
+static int has_operand(emu_parser *p, int i) {
+  return i < p->statement.n ? 0 : emu_unsupported(p, "wrong number of operands");
+}
+
 int emu_def(emu_parser *p, int slot, int i, int bytes) {
+  TRY(has_operand(p, i));
   return emu_def_operand(p, slot, &p->statement.operands[i], bytes);
 }
 
@@ -153,6 +159,7 @@ int emu_use_operand(emu_parser *p, int slot, const emu_operand *o, int bytes, em
 }
 
 int emu_use(emu_parser *p, int slot, int i, int bytes, emu_type t) {
+  TRY(has_operand(p, i));
   return emu_use_operand(p, slot, &p->statement.operands[i], bytes, t);
 }
 
