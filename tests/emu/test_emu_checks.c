@@ -96,6 +96,93 @@ ON_EMU(absent_lanes) {
   assert_int_equal(rt_emu_last_finding(k->d)->check, EMU_STEPS);
 }
 
+/* a module of one kernel with these lines before its body, and in it */
+static void load_kernel(fixture *k, const char *directives, const char *body) {
+  auto_str text = {0};
+  str_add(&text,
+          ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 x)\n");
+  str_add(&text, directives);
+  str_add(&text,
+          "{\n.reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %p<4>; .shared .align 8 .b8 s[64];\n"
+          "mov.u32 %r1, %tid.x; mov.u32 %r3, s; ld.param.u64 %d1, [x];\n");
+  str_add(&text, body);
+  str_add(&text, "\nret;\n}\n");
+  fixture_ptx(k, str_text(&text));
+}
+
+/* Endless loops whose instructions all end the slice of the warp. */
+ON_EMU(endless_waits) {
+  static const char *const loops[] = {
+      "V: bar.sync 0; bra V;",
+      "V: barrier.sync 1; bra V;",
+      "V: barrier.cluster.arrive; barrier.cluster.wait; bra V;",
+      "V: bar.warp.sync -1; bra V;",
+      "V: nanosleep.u32 20; bra V;",
+      "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [s], 32; bar.sync 0;\n"
+      "V: mbarrier.test_wait.parity.shared.b64 %p1, [s], 0; bra V;",
+      "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [s], 32; bar.sync 0; mov.u32 %r2, 0;\n"
+      "V: mbarrier.arrive.shared.b64 %d1, [s];\n"
+      "mbarrier.try_wait.parity.shared.b64 %p1, [s], %r2; xor.b32 %r2, %r2, 1; bra V;",
+  };
+  uint64_t x = 0;
+  void *args[] = {&x};
+  rt_emu_set_steps(k->d, 1 << 18);
+  for (size_t i = 0; i < 2 * sizeof loops / sizeof *loops; i++) {
+    rt_emu_set_checks(k->d, i % 2);
+    load_kernel(k, "", loops[i / 2]);
+    int rc = fixture_launch(k, "k", 2, 32, 0, args);
+    fixture_assert_finding(k, rc, loops[i / 2], EMU_STEPS, NULL, NULL);
+    k->d->ops->module_unload(k->d, k->m);
+  }
+}
+
+/* A block outside a cluster is a cluster of one: addresses with its own rank are its own memory. */
+ON_EMU(own_rank) {
+  static const char *const forms[] = {
+      "mapa.shared::cluster.u32 %r4, %r3, 0;\n"
+      "st.shared::cluster.u32 [%r4+4], 40; atom.shared::cluster.add.u32 %r5, [%r4+4], 2;\n"
+      "ld.shared::cluster.u32 %r6, [%r4+4]; st.global.u32 [%d1], %r6;",
+      "mov.u64 %d3, s; cvta.shared.u64 %d3, %d3; mapa.u64 %d4, %d3, 0;\n"
+      "st.u32 [%d4+4], 40; atom.add.u32 %r5, [%d4+4], 2; ld.u32 %r6, [%d4+4]; st.global.u32 [%d1], %r6;",
+      "st.shared::cluster.u32 [%r3+4], 40;\n"
+      "atom.shared::cluster.add.u32 %r5, [%r3+4], 2; ld.shared::cluster.u32 %r6, [%r3+4]; st.global.u32 [%d1], %r6;",
+  };
+  for (size_t i = 0; i < 4 * sizeof forms / sizeof *forms; i++) {
+    uint32_t out = 0;
+    rt_emu_set_checks(k->d, i & 2);
+    load_kernel(k, i & 1 ? ".explicitcluster\n.reqnctapercluster 1, 1, 1\n" : "", forms[i / 4]);
+    rt_ptr p = fixture_copy(k, &out, sizeof out);
+    void *args[] = {&p};
+    fixture_ok(k, fixture_launch(k, "k", 1, 1, 0, args));
+    fixture_read(k, &out, p, sizeof out);
+    assert_int_equal(out, 42);
+    k->d->ops->module_unload(k->d, k->m);
+  }
+}
+
+/* Checks hold for addresses with the block's own rank as for any others. */
+ON_EMU(own_rank_is_checked) {
+  static const struct {
+    const char *code;
+    rt_emu_check check;
+  } kernels[] = {
+      {"mapa.shared::cluster.u32 %r4, %r3, 0; ld.shared::cluster.u32 %r6, [%r4+8];",
+       EMU_SHARED_UNINIT},
+      {"mapa.shared::cluster.u32 %r4, %r3, 0; ld.shared::cluster.u32 %r6, [%r4+65536];",
+       EMU_SHARED_BOUNDS},
+      {"mapa.shared::cluster.u32 %r4, %r3, 0; st.shared::cluster.u32 [%r4], %r1;", EMU_SHARED_RACE},
+      {"mov.u32 %r5, 0x7000000; st.shared::cluster.u32 [%r5], %r1;", EMU_SHARED_BOUNDS},
+  };
+  uint64_t x = 0;
+  void *args[] = {&x};
+  for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+    load_kernel(k, "", kernels[i].code);
+    int rc = fixture_launch(k, "k", 1, 64, 0, args);
+    fixture_assert_finding(k, rc, kernels[i].code, kernels[i].check, NULL, NULL);
+    k->d->ops->module_unload(k->d, k->m);
+  }
+}
+
 static void *stop_later(void *stop) {
   nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
   *(volatile int *)stop = 1;

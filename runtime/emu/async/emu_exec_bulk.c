@@ -186,7 +186,7 @@ int emu_bulk_deliver(emu_block *b) {
   int n = b->n_bulks, rc = RUN_ON;
   b->n_bulks = 0;
   for (int i = 0; i < n && rc == RUN_ON; i++) {
-    rc = deliver(&b->bulks[i]);
+    rc = emu_interrupted(b->launch) ? RUN_FAULT : deliver(&b->bulks[i]);
   }
   return rc == RUN_ON && n ? RUN_PICK : rc;
 }
@@ -345,7 +345,7 @@ static int issue_to_all(emu_warp *w, emu_bulk *b) {
 }
 
 int exec_bulk(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  int rc = RUN_ON;
+  int rc = emu_interrupted(w->launch) ? RUN_FAULT : RUN_ON; /* copies may take long */
   for (int lane = 0; lane < EMU_LANES_N && !rc; lane++) {
     emu_bulk b = {.in = in,
                   .warp = w,

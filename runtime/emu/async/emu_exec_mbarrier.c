@@ -348,6 +348,7 @@ int exec_mbarwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   if (!tries) {
     w->slice_end = 0; /* the program polls: others run first */
+    w->waits++;
     return RUN_ON;
   }
   return suspend(w, mask & ~over, offset);

@@ -329,5 +329,6 @@ int exec_isspacep(emu_warp *w, const emu_insn *in, uint32_t mask) {
 int exec_nop(emu_warp *w, const emu_insn *in, uint32_t mask) {
   (void)mask;
   w->slice_end = in->imm ? 0 : w->slice_end;
+  w->waits += in->imm != 0;
   return RUN_ON;
 }

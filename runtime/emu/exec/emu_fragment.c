@@ -48,6 +48,7 @@ emu_frag *emu_warp_park(emu_warp *w, uint32_t mask, emu_frag_state state, int ba
   emu_frag *f = mask == w->mask ? &w->frags[w->current] : emu_warp_split(w, mask, w->pc, w->frame);
   f->state = state;
   f->barrier = barrier;
+  w->waits++;
   w->mask &= mask == w->mask ? ~0u : ~mask;
   return f;
 }

@@ -47,7 +47,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->n_frags = 1;
   w->frags[0] = (emu_frag){&w->kernel, 0, lanes, FRAG_RUN, 0, 0};
   w->current = -1;
-  w->steps = 0;
+  w->steps = w->waits = 0;
   w->n_stored = 0;
   w->rotate = false;
   w->poll_pc = 0;
@@ -208,8 +208,8 @@ static bool pick(emu_warp *w) {
 static int over_limit(emu_warp *w, const emu_insn *in) {
   return emu_finding(
       w, in, __builtin_ctz(w->mask), EMU_STEPS,
-      "is in a warp that has executed more than %llu instructions: an endless loop, or the step limit is too low",
-      (unsigned long long)w->launch->step_limit);
+      "is in a warp that has executed more than %llu instructions, where a wait counts as %d: an endless loop, or the step limit is too low",
+      (unsigned long long)w->launch->step_limit, EMU_WAIT_STEPS);
 }
 
 static int waits_for_absent(emu_warp *w, const emu_insn *in) {
@@ -220,7 +220,7 @@ static int waits_for_absent(emu_warp *w, const emu_insn *in) {
 }
 
 static inline int slice_over(emu_warp *w, const emu_insn *in) {
-  if (w->steps > w->launch->step_limit) {
+  if (emu_over_limit(w)) {
     return over_limit(w, in);
   }
   if (w->polls > POLLS_SAMPLED && w->launch->sampled < w->launch->n_blocks) {
@@ -259,7 +259,8 @@ emu_warp_state emu_warp_run(emu_warp *w) {
   emu_warp_state state = WARP_WAITS;
   w->slice_end = w->steps + SLICE;
   while (pick(w)) {
-    int rc = RUN_ON;
+    /* a loop of barriers never comes to the end of a slice */
+    int rc = emu_over_limit(w) ? over_limit(w, &w->code[w->pc]) : RUN_ON;
     while (rc == RUN_ON) {
       const emu_insn *in = &w->code[w->pc];
       uint32_t mask = guarded(w, in);
@@ -286,7 +287,8 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       state = WARP_FAULT;
       break;
     }
-    if (w->rotate) { /* the slice is over: other warps run first */
+    if (w->rotate || w->steps > w->slice_end) { /* the slice is over: other warps run first */
+      w->rotate = true;
       save(w);
       state = WARP_YIELDS;
       break;

@@ -16,6 +16,7 @@
 #include "emu_heap.h"
 
 enum { EMU_CLUSTER_MAX = 16 }; /* most blocks of a cluster */
+enum { EMU_WAIT_STEPS = 64 };
 enum { EMU_LANES_N = 32, EMU_WARPS = 32, EMU_BARRIERS = 16 };
 
 typedef struct emu_frame {
@@ -86,6 +87,7 @@ typedef struct emu_warp {
   emu_frag frags[EMU_LANES_N + 2]; /* one may be empty temporarily */
   int n_frags;
   uint64_t steps, slice_end;
+  uint64_t waits; /* barriers, polls of mbarriers and nanosleeps */
   uint64_t stored; /* first sector of the last store to global memory, number of sectors */
   int n_stored;
   bool rotate;
@@ -251,6 +253,12 @@ typedef struct emu_launch {
   uint64_t finding_block;
   bool found;
 } emu_launch;
+
+/* emu_over_limit -- has the warp exceeded its step limit? A wait costs the host about as much as
+ * EMU_WAIT_STEPS instructions. */
+static inline bool emu_over_limit(const emu_warp *w) {
+  return w->steps + w->waits * EMU_WAIT_STEPS > w->launch->step_limit;
+}
 
 static inline bool emu_interrupted(const emu_launch *l) {
   return l->ask_stop && *l->ask_stop;
