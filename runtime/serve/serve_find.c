@@ -51,9 +51,10 @@ void serve_families_free(serve *s) {
 
 enum { OTHERS_MOST = 24 }; /* candidates that are looked for among the loaded images */
 
-/* What another size has loaded, in the order of the models. */
+/* What another size has loaded, in the order of the models. A call does not wait for many to be
+ * ranked: the base set serves meanwhile. */
 static int load_other(serve_make *m, err *e) {
-  for (int i = 0; i < OTHERS_MOST; i++) {
+  for (int i = 0; i < OTHERS_MOST && serve_choose_is_quick(&m->choose); i++) {
     TRY(serve_make_next(m, e));
     const int rc = serve_make_load(m, SERVE_LOADED, NULL);
     if (!rc || serve_build_is_final(&m->b, rc)) {

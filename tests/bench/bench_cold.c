@@ -1,7 +1,7 @@
 /* bench_cold.c -- what a program waits for on a machine where nothing is tuned and nothing compiled.
  *
  *   bench_cold [--device 0|emu] [--sizes 200] [--most 8192] [--threads 16] [--sec 60] [--seed 1]
- *              [--processes 10] [--shared 20]
+ *              [--processes 10] [--shared 20] [--launch 0|1]
  *
  * The sizes are of sgemm: m, n and k log-uniform in 16 to MOST, a quarter of each operand
  * transposed, three tenths with padded leading dimensions. The program makes folders of its own for
@@ -19,7 +19,8 @@
  * time until the result is there, less that of the same call made again. Opening the driver is not
  * part of either. Some
  * elements of every result are compared with sums in double precision, of the first kernel and of
- * the last. "compiled" counts what NVRTC made, "distinct" the different images among these.
+ * the last. With --launch 0 the call is tuned_find, and nothing is launched: so an emulated device
+ * takes large sizes, too. "compiled" counts what NVRTC made, "distinct" the different images among these.
  *
  * On a GPU the exit status is 1 when the results miss the aims: in the first process a median of
  * 2 ms, a worst call of 20 ms, and all best kernels in place after SEC; in the next a median of
@@ -58,6 +59,7 @@ typedef struct bench {
   int64_t most;
   int threads;
   double limit_sec;
+  bool launches; /* the typed call is timed, else tuned_find */
   uint64_t seed;
   size sizes[SIZES_MOST];
   float *a, *b; /* on the host */
@@ -196,7 +198,7 @@ static void open_context(process *p) {
   begin = now_sec();
   must(tuned_open(&p->ctx, &o, &failure), "tuned_open");
   p->r->open_ms = since_ms(begin);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; b->launches && i < 3; i++) {
     void *at;
     must(tuned_alloc(p->ctx, b->nbytes, &at, &failure), "tuned_alloc");
     must(tuned_copy_to_device(p->ctx, at, from[i], b->nbytes, &failure), "tuned_copy_to_device");
@@ -204,7 +206,27 @@ static void open_context(process *p) {
   }
 }
 
+static int align_of(int64_t ld) {
+  return ld % 4 == 0 ? 4 : ld % 2 == 0 ? 2 : 1;
+}
+
+/* The problem of the call. */
+static void find(process *p, const size *s) {
+  char problem[200];
+  tuned_kernel *ignored;
+  snprintf(problem, sizeof problem,
+           "sgemm m=%lld n=%lld k=%lld ta=%c tb=%c align=%d align_a=%d align_b=%d alpha_is=1 "
+           "beta_is=0",
+           (long long)s->m, (long long)s->n, (long long)s->k, s->ta, s->tb, align_of(s->ldc),
+           align_of(s->lda), align_of(s->ldb));
+  must(tuned_find(p->ctx, problem, &ignored, &failure), "tuned_find");
+}
+
 static void call(process *p, const size *s) {
+  if (!p->b->launches) {
+    find(p, s);
+    return;
+  }
   must(tuned_sgemm(p->ctx, NULL, s->ta, s->tb, s->m, s->n, s->k, 1, p->at[0], s->lda, p->at[1],
                    s->ldb, 0, p->at[2], s->ldc, &failure),
        "tuned_sgemm");
@@ -215,6 +237,9 @@ static void wait_for_result(process *p) {
 }
 
 static void clear_result(process *p, const size *s) {
+  if (!p->b->launches) {
+    return;
+  }
   must(tuned_zero(p->ctx, NULL, p->at[2], (size_t)(s->ldc * s->n) * sizeof(float), &failure),
        "tuned_zero");
   wait_for_result(p);
@@ -237,7 +262,7 @@ static bool is_right(process *p, const size *s, int64_t i, int64_t j) {
 
 static void check_result(process *p, const size *s, uint64_t seed) {
   bool right = true;
-  for (int i = 0; i < SAMPLES; i++) {
+  for (int i = 0; p->b->launches && i < SAMPLES; i++) {
     right &= is_right(p, s, (int64_t)random_below(&seed, (size_t)s->m),
                       (int64_t)random_below(&seed, (size_t)s->n));
   }
@@ -486,9 +511,11 @@ static size_t bounded(size_t v, size_t most) {
 static void read_options(bench *b, int argc, char **argv) {
   b->device = bench_option(argc, argv, "--device", "0");
   const bool emulated = !strncmp(b->device, "emu", 3);
-  const char *sizes = bench_option(argc, argv, "--sizes", emulated ? "12" : "200");
+  b->launches = atoi(bench_option(argc, argv, "--launch", "1"));
+  const bool small = emulated && b->launches;
+  const char *sizes = bench_option(argc, argv, "--sizes", small ? "12" : "200");
   b->n_sizes = bounded((size_t)atoi(sizes), SIZES_MOST);
-  b->most = atoi(bench_option(argc, argv, "--most", emulated ? "48" : "8192"));
+  b->most = atoi(bench_option(argc, argv, "--most", small ? "48" : "8192"));
   b->threads = atoi(bench_option(argc, argv, "--threads", emulated ? "2" : "16"));
   b->limit_sec = atof(bench_option(argc, argv, "--sec", "60"));
   b->seed = (uint64_t)atoll(bench_option(argc, argv, "--seed", "1"));
@@ -502,7 +529,7 @@ static void prepare(bench *b) {
   for (size_t i = 0; i < b->n_sizes; i++) {
     draw_size(b, &b->sizes[i]);
   }
-  b->nbytes = (size_t)(b->most * (b->most + PAD_MOST)) * sizeof(float);
+  b->nbytes = b->launches ? (size_t)(b->most * (b->most + PAD_MOST)) * sizeof(float) : 1;
   b->a = malloc(b->nbytes);
   b->b = malloc(b->nbytes);
   snprintf(b->folder, sizeof b->folder, "/tmp/bench_cold.XXXXXX");

@@ -47,6 +47,8 @@ static void read_fields(serve_choose *c) {
   serve_problem_octaves(c->t, c->values, c->octaves);
 }
 
+enum { QUICK_LOOKS = 6 }; /* neighbours whose requirements are evaluated, at 20 us each */
+
 enum { EXACT, SAME, PORTFOLIO, PORTFOLIO_OPEN, NEAREST, DEFAULT, END };
 
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
@@ -78,6 +80,10 @@ int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
     return take_default(c, pick, e);
   }
   return found ? 0 : ERR_NOTFOUND;
+}
+
+bool serve_choose_is_quick(const serve_choose *c) {
+  return c->leaf && c->ranked ? c->leaf_at < c->n_ranked : c->n_looked < QUICK_LOOKS;
 }
 
 void serve_choose_default(serve_choose *c) {

@@ -22,6 +22,9 @@
  *   err  ERR_NOTFOUND  the default was the last one, no message
  *        else the database can't be read, or the default itself is not valid */
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e);
+/* serve_choose_is_quick -- the next candidate is at hand; else the portfolio's models are asked about
+ * more configurations, or neighbours are adapted, at a millisecond or two for all of them */
+bool serve_choose_is_quick(const serve_choose *c);
 /* serve_choose_default -- skip to the default */
 void serve_choose_default(serve_choose *c);
 
