@@ -170,6 +170,16 @@ static void read_head(gen_reader *r) {
   t->cite = gen_text_at(r, "cite");
 }
 
+static void read_macros(gen_reader *r) {
+  if (gen_enter(r, "macros")) {
+    if (!lua_isboolean(r->L, -1)) {
+      gen_bad(r, "macros is true or false");
+    }
+    r->t->macros = lua_toboolean(r->L, -1);
+    gen_leave(r);
+  }
+}
+
 static void declare_device(gen_reader *r) {
   for (size_t i = 0; gen_device_names[i]; i++) {
     gen_symbol_add(&r->t->symbols, gen_device_names[i], GEN_SYMBOL_DEVICE, i);
@@ -178,10 +188,10 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version", "brief",      "cite",   "problem", "args",      "call",
-      "call_require", "space",   "algorithms", "order",  "derive",  "require",   "default",
-      "base",         "untuned", "workspace",  "stages", "source",  "reference", "cases",
-      "tolerance",    "flops",   "bytes",      "sizes",  NULL};
+      "name",         "version", "brief",      "cite",   "problem", "args",    "call",
+      "call_require", "space",   "algorithms", "order",  "derive",  "require", "default",
+      "base",         "untuned", "workspace",  "stages", "options", "macros",  "source",
+      "reference",    "cases",   "tolerance",  "flops",  "bytes",   "sizes",   NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -193,6 +203,7 @@ void gen_read(tmpl *t) {
   gen_read_space(&r);
   gen_read_args(&r);
   gen_read_call(&r);
+  read_macros(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
   t->pub.n_workspaces = t->program.n_workspaces;
   gen_need(&r, "reference");

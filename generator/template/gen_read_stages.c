@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "compiler_option.h"
 #include "gen_algorithms.h"
 #include "gen_lex.h"
 #include "gen_read.h"
@@ -513,12 +514,52 @@ static void read_algorithms(scope *s, gen_workspace *w) {
   }
 }
 
+/* ---- compiler options ------------------------------------------------------------------------ */
+
+/* "--use_fast_math", or { "--maxrregcount=", "REGISTERS", when = "REGISTERS > 0" } */
+static void read_flag(gen_reader *r, gen_flag *flag, unsigned kinds) {
+  static const char *const keys[] = {"when", NULL};
+  err e = {0};
+  flag->at = gen_here(r);
+  if (gen_is_text(r)) {
+    flag->text = gen_text(r, "a compiler option");
+  } else {
+    const size_t n = gen_list(r, "a compiler option", keys);
+    flag->text = gen_first_name(r, "a compiler option");
+    if (n > 1) {
+      gen_need_at(r, 2, "the option's value");
+      flag->value = gen_expression(r, kinds);
+      gen_leave(r);
+    }
+    flag->when = gen_condition_at(r, "when", kinds);
+  }
+  if (!flag->value && compiler_option_check(flag->text, &e)) {
+    gen_bad(r, "%s", e.message);
+  }
+}
+
+static void read_flags(gen_reader *r, gen_program *p, unsigned kinds) {
+  if (!gen_enter(r, "options")) {
+    return;
+  }
+  p->n_flags = gen_bounded_list(r, "options", COMPILER_OPTIONS_MAX);
+  gen_flag *flags = GEN_MAKE(r, gen_flag, p->n_flags);
+  p->flags = flags;
+  for (size_t i = 0; i < p->n_flags; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a compiler option");
+    read_flag(r, &flags[i], kinds);
+    gen_leave(r);
+  }
+  gen_leave(r);
+}
+
 static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n_algorithms) {
   gen_workspace *w = GEN_MAKE(r, gen_workspace, MAX_WORKSPACES);
   scope s = {r, p, kinds, &whole};
   p->workspaces = w;
   p->n_codes = n_algorithms ? n_algorithms : 1;
   p->codes = GEN_MAKE(r, gen_device_code, p->n_codes);
+  read_flags(r, p, kinds);
   read_workspaces(&s, w);
   if (n_algorithms) {
     read_algorithms(&s, w);
@@ -533,7 +574,7 @@ void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds) {
 }
 
 void gen_read_reference(gen_reader *r) {
-  static const char *const keys[] = {"workspace", "stages", "source", NULL};
+  static const char *const keys[] = {"workspace", "stages", "options", "source", NULL};
   gen_keys(r, keys);
   read_program(r, &r->t->reference, GEN_READS_DEVICE, 0);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "compiler_option.h"
 #include "gen_directives.h"
 #include "gen_lex.h"
 #include "gen_tmpl.h"
@@ -15,14 +16,66 @@ typedef struct job {
   gen_instance *g;
   const gen_config *c; /* NULL: the reference */
   gen_script *script;
-  str *text; /* what the script writes */
+  str *text;  /* what the script writes */
+  str *flags; /* the compiler's, each after a space */
 } job;
+
+/* ---- compiler options ------------------------------------------------------------------------ */
+
+static const gen_program *program_of(const job *j) {
+  return j->c ? &j->g->t->program : &j->g->t->reference;
+}
+
+static void add_flag_value(const expr_value *v, str *out) {
+  switch (v->type) {
+  case EXPR_INTEGER: str_addf(out, "%lld", (long long)v->i); break;
+  case EXPR_REAL: str_addf(out, "%.17g", v->d); break;
+  case EXPR_CONDITION: str_add(out, v->yes ? "true" : "false"); break;
+  default: str_add(out, v->s);
+  }
+}
+
+static void write_flag(gen_box *b, const gen_flag *f, str *out) {
+  err e = {0};
+  if (f->when && !gen_expr_condition(b, f->when)) {
+    return;
+  }
+  str_add(out, " ");
+  const size_t from = out->n;
+  str_add(out, f->text);
+  if (f->value) {
+    const expr_value v = gen_expr_value(b, f->value);
+    add_flag_value(&v, out);
+  }
+  if (!out->failed && compiler_option_check(str_text(out) + from, &e)) {
+    gen_fail(b, ERR_TEMPLATE, f->at, "%s", e.message);
+  }
+}
+
+static void write_flags(gen_box *b, const job *j) {
+  const gen_program *p = program_of(j);
+  for (size_t i = 0; i < p->n_flags; i++) {
+    write_flag(b, &p->flags[i], j->flags);
+  }
+}
+
+static void add_names(const gen_expr *x, gen_names *out) {
+  if (x) {
+    out->fields |= x->reads.fields;
+    out->params |= x->reads.params;
+    out->derived |= x->reads.derived;
+    out->device |= x->reads.device;
+  }
+}
+
+/* ---- the text -------------------------------------------------------------------------------- */
 
 static void write_text(gen_box *b, void *ud) {
   job *j = ud;
   gen_script_compile(b, &j->g->t->a, j->script);
   gen_bind(j->g, j->c);
   gen_derive_all(j->g, j->c);
+  write_flags(b, j);
   gen_push_values(j->g, j->c);
   gen_script_run(b, j->script, j->g->t->max_source_nbytes, j->text);
 }
@@ -116,10 +169,18 @@ static const char *type_name(const void *none, size_t i) {
   return dtype_name((dtype)i);
 }
 
+static void add_macro(const char *name, const char *value, str *out) {
+  str_addf(out, "#define %s %s\n", name, value);
+}
+
 static void add_param(const job *j, size_t i, str *out) {
   const gen_param *p = &j->g->t->pub.params[i];
   const gen_value *v = &p->values[j->c->index[i]];
-  if (v->s) {
+  if (j->g->t->macros) {
+    auto_str text = {0};
+    gen_add_value(v, &text);
+    add_macro(p->name, str_text(&text), out);
+  } else if (v->s) {
     add_choice(j->text, p->name, value_name, p, p->n, v->s, out);
   } else {
     add_integer(out, p->name, v->i);
@@ -129,7 +190,11 @@ static void add_param(const job *j, size_t i, str *out) {
 static void add_derived(const job *j, size_t i, str *out) {
   const char *name = j->g->t->pub.derived[i].name;
   const expr_value *v = &j->g->derived[i];
-  if (v->type == EXPR_CONDITION) {
+  if (j->g->t->macros) {
+    auto_str text = {0};
+    str_addf(&text, "%lld", v->type == EXPR_CONDITION ? (long long)v->yes : (long long)v->i);
+    add_macro(name, str_text(&text), out);
+  } else if (v->type == EXPR_CONDITION) {
     str_addf(out, "constexpr bool %s = %s;\n", name, v->yes ? "true" : "false");
   } else {
     add_integer(out, name, v->i);
@@ -183,6 +248,10 @@ static void add_constants(const job *j, str *out) {
   const gen_template *t = &j->g->t->pub;
   gen_names *used = &j->g->t->sources.used;
   *used = (gen_names){0};
+  for (size_t i = 0; i < program_of(j)->n_flags; i++) {
+    add_names(program_of(j)->flags[i].value, used);
+    add_names(program_of(j)->flags[i].when, used);
+  }
   add_fields(j, out);
   for (size_t i = 0; j->c && i < t->n_params; i++) {
     if (uses(j->text, t->params[i].name)) {
@@ -223,7 +292,9 @@ static const char *describe_word(const void *ud, const char *word, size_t n, boo
   char name[64];
   const gen_symbol *s = gen_symbol_find_n(&t->symbols, word, n, GEN_READS_CONFIG);
   if (s) {
-    return describe_symbol(j, s, constant);
+    return j->g->t->macros && s->kind != GEN_SYMBOL_FIELD && s->kind != GEN_SYMBOL_DEVICE
+               ? NULL
+               : describe_symbol(j, s, constant);
   }
   *constant = true;
   for (size_t i = 0; i < t->pub.n_fields; i++) {
@@ -231,7 +302,7 @@ static const char *describe_word(const void *ud, const char *word, size_t n, boo
       return "a field";
     }
   }
-  for (size_t i = 0; j->c && i < t->pub.n_params; i++) {
+  for (size_t i = 0; j->c && !t->macros && i < t->pub.n_params; i++) {
     if (!gen_is_number(&t->pub.params[i]) && is_choice(word, n, t->pub.params[i].name)) {
       return "a parameter's value";
     }
@@ -261,15 +332,18 @@ static int make(job *j, str *out, size_t *body, err *e) {
   TRY(gen_directives_check(str_text(j->text), j->text->n, describe_word, j, e));
   add_head(j, out);
   *body = out->n;
+  if (j->flags->n) {
+    str_addf(out, COMPILER_OPTIONS "%s\n", str_text(j->flags));
+  }
   add_constants(j, out);
   str_add_n(out, str_text(j->text), j->text->n);
-  return out->failed ? err_nomem(e) : 0;
+  return out->failed || j->flags->failed ? err_nomem(e) : 0;
 }
 
 static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,
                        size_t *body, err *e) {
-  auto_str text = {0};
-  job j = {g, c, script, &text};
+  auto_str text = {0}, flags = {0};
+  job j = {g, c, script, &text, &flags};
   return make(&j, out, body, e);
 }
 

@@ -79,6 +79,13 @@ typedef struct gen_algorithm { /* one of several that a template has (gen_algori
   const char *guard; /* the condition that it is chosen, in parentheses */
 } gen_algorithm;
 
+typedef struct gen_flag { /* an option of the compiler */
+  gen_line at;
+  const char *text;      /* "--maxrregcount=", or all of it */
+  const gen_expr *value; /* written after it; NULL: nothing */
+  const gen_expr *when;  /* NULL: always */
+} gen_flag;
+
 typedef struct gen_program { /* the kernel, or the reference */
   const gen_stage *stages;
   size_t n_stages;
@@ -86,6 +93,8 @@ typedef struct gen_program { /* the kernel, or the reference */
   size_t n_workspaces;
   gen_device_code *codes; /* one, or of each algorithm */
   size_t n_codes;
+  const gen_flag *flags;
+  size_t n_flags;
 } gen_program;
 
 typedef struct gen_included { /* a file that a source includes */
@@ -133,6 +142,7 @@ typedef struct tmpl {
   const bool *advice;           /* per requirement: a base configuration need not meet it */
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
+  bool macros; /* parameters and derived values reach the text as macros, not as constants */
   gen_program program, reference;
   gen_config preset;
   const gen_config *base; /* before the preset */

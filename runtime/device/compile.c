@@ -8,6 +8,7 @@
 
 #include "compile_exit.h"
 #include "compile_log.h"
+#include "compiler_option.h"
 #include "file.h"
 #include "nvrtc_api.h"
 
@@ -69,13 +70,14 @@ const char *rt_compiler_path(const rt_compiler *c) {
 
 /* ---- options and the key ------------------------------------------------------------------- */
 
-enum { OPTIONS_MAX = 12, OPTION_TEXT = PATH_MAX + 16 };
+enum { OPTIONS_MAX = 12 + COMPILER_OPTIONS_MAX, OPTION_TEXT = PATH_MAX + 16 };
 
 typedef struct options {
   const char *list[OPTIONS_MAX];
   int n;
   int n_hashed; /* the first n_hashed options belong to the key */
   char arch[64], include[OPTION_TEXT], cccl[OPTION_TEXT];
+  compiler_options own; /* of the text */
 } options;
 
 static bool is_cubin(const rt_source *s) {
@@ -101,9 +103,25 @@ static void make_hashed_options(const rt_source *s, options *o) {
   o->n_hashed = o->n;
 }
 
+/* Those of the text, which its hash covers; its own standard takes the place of ours. */
+static int add_own_options(const rt_source *s, options *o, err *e) {
+  TRY(compiler_options_of(s->text + s->body, &o->own, e));
+  for (int i = 0; i < o->own.n; i++) {
+    const char *option = o->own.text[i], *name = option + strspn(option, "-");
+    if (!strncmp(name, "std=", 4)) {
+      o->list[1] = option;
+    } else {
+      o->list[o->n++] = option;
+    }
+  }
+  return 0;
+}
+
 /* They come first; paths of headers and NVRTC's own settings follow. */
-static void make_options(const rt_compiler *c, const rt_source *s, bool minimal, options *o) {
+static int make_options(const rt_compiler *c, const rt_source *s, bool minimal, options *o,
+                        err *e) {
   make_hashed_options(s, o);
+  TRY(add_own_options(s, o, e));
   if (runs_ptxas(s)) {
     o->list[o->n++] = "--ptxas-options=-v";
   }
@@ -119,6 +137,7 @@ static void make_options(const rt_compiler *c, const rt_source *s, bool minimal,
     o->list[o->n++] = o->include;
     o->list[o->n++] = o->cccl;
   }
+  return 0;
 }
 
 static void hash_with(const rt_source *s, const char *version, char key[HASH_TEXT]) {
@@ -247,7 +266,7 @@ static nvrtcResult run_nvrtc(rt_compiler *c, nvrtcProgram p, const options *o) {
 static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, bool minimal, rt_image *image,
                err *e) {
   options o;
-  make_options(c, s, minimal, &o);
+  TRY(make_options(c, s, minimal, &o, e));
   double start = now_sec();
   nvrtcResult result = run_nvrtc(c, p, &o);
   image->sec += now_sec() - start;

@@ -95,6 +95,25 @@ BED_TEST(test_same_bytes) {
   assert_memory_equal(first.p, b->image.cubin.p, first.n);
 }
 
+BED_TEST(test_options_of_the_text) {
+  static const char text[] =
+      "extern \"C\" __global__ void k(float *y) { y[threadIdx.x] = sinf(y[threadIdx.x]) * X; }\n";
+  char with[300], key[HASH_TEXT];
+  snprintf(with, sizeof with,
+           "// compiler options: --use_fast_math -DX=2 --maxrregcount=40 --std=c++20 "
+           "--ptxas-options=-O1 --ptxas-options=-dlcm=cg\n%s",
+           text);
+  assert_ok(compile(b, with, "sm_90"), &b->e);
+  assert_non_null(strstr(str_text(&b->image.ptx), "sin.approx"));
+  strcpy(key, b->image.key);
+  snprintf(with, sizeof with, "// compiler options: -DX=2\n%s", text);
+  assert_int_equal(compile(b, with, "compute_90"), 0);
+  assert_null(strstr(str_text(&b->image.ptx), "sin.approx"));
+  assert_string_not_equal(key, b->image.key);
+  snprintf(with, sizeof with, "// compiler options: -DX=2 --pre-include=/etc/passwd\n%s", text);
+  assert_fails(compile(b, with, "compute_90"), &b->e, ERR_USAGE, "'--pre-include=/etc/passwd' is");
+}
+
 /* Textures compile although --minimal leaves out their declarations at first. */
 BED_TEST(test_textures) {
   assert_int_equal(compile(b,

@@ -259,6 +259,12 @@ TEST(sources_carry_their_lines_and_their_origin) {
   assert_non_null(strstr(out.p + body, "reference 7\n"));
 }
 
+static void assert_string_starts(const char *text, const char *with) {
+  if (strncmp(text, with, strlen(with))) {
+    fail_msg("'%.200s' does not start with '%s'", text, with);
+  }
+}
+
 /* The source's body; the caller frees it. */
 static char *body_of(street *s) {
   auto_str out = {0};
@@ -300,6 +306,49 @@ TEST(unused_constants_are_left_out) {
   assert_string_equal(plain, wide);
   free(plain);
   free(wide);
+}
+
+/* In the first line of the body, so that keys of images and stored texts have them. */
+TEST(compiler_options_stand_in_the_text) {
+  static const char options[] = "  options = { '--use_fast_math', { '-maxrregcount=', 'TILE', when "
+                                "= 'B > 32' },\n    { '--fmad=', \"MODE == 'wide'\" } },\n"
+                                "  source = [[\n";
+  auto_street s = street_mini("  source = [[\n", options, "");
+  char *body = body_of(&s);
+  assert_string_starts(body, "// compiler options: --use_fast_math --fmad=false\n");
+  free(body);
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  body = body_of(&s);
+  assert_string_starts(body,
+                       "// compiler options: --use_fast_math -maxrregcount=256 --fmad=true\n");
+  free(body);
+}
+
+/* Texts that are equal but for the options are not taken for each other. */
+TEST(compiler_options_change_the_hash) {
+  auto_street s =
+      street_mini("  source = [[\n" MINI_BODY,
+                  "  options = { { '-maxrregcount=', 'TILE' } },\n  source = [[\nx\n", "");
+  char hash[HASH_TEXT], again[HASH_TEXT];
+  char *body = body_of(&s);
+  hash_bytes(body, strlen(body), hash);
+  gen_source_remember(s.g, &s.c, hash);
+  free(body);
+  assert_true(gen_source_hash(s.g, &s.c, again));
+  assert_string_equal(hash, again);
+  assert_ok(gen_config_parse(s.t, "B=64", &s.c, &s.e), &s.e);
+  assert_false(gen_source_hash(s.g, &s.c, again));
+}
+
+/* As in a file of CUDA that #ifndef gives defaults. */
+TEST(parameters_may_be_macros) {
+  auto_street s = street_mini("  source = [[\n" MINI_BODY,
+                              "  macros = true,\n  source = [[\n#ifndef B\n#define B 16\n#endif\n"
+                              "#if TILE > 32 && MODE == wide\n",
+                              "");
+  char *body = body_of(&s);
+  assert_string_starts(body, "#define B 32\n#define MODE plain\n#define TILE 32\n#line");
+  free(body);
 }
 
 TEST(sizes_do_not_change_the_body) {

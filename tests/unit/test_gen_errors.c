@@ -55,6 +55,12 @@ TEST(keys_are_known_and_complete) {
       {"name = 'mini'", "name = 'while'", "'while' is a word of Lua", 2},
       {"name = 'mini'", "name = 'double'", "'double' is a word of CUDA C++", 2},
       {"brief = 'y = factor x'", "brief = {}", "brief must be text in quotes, not a table", 4},
+      {"cases = {", "options = { '-I/etc' }, cases = {", "'-I/etc' is not a compiler option", 40},
+      {"cases = {", "options = { '--fmad' }, cases = {", "'--fmad' is not a compiler option", 40},
+      {"cases = {", "options = { '--ptxas-options=-O3,-o=x' }, cases = {", "'--ptxas-options", 40},
+      {"cases = {", "options = { '-Da\\nb' }, cases = {", "is not a compiler option", 40},
+      {"cases = {", "options = { { '-Da=', 'b' } }, cases = {", "there is no 'b' here", 40},
+      {"cases = {", "macros = 1, cases = {", "macros is true or false", 40},
       {"tolerance = { abs", "tolerance = { absolute", "'absolute' means nothing here", 41},
       {"rel = 0", "", "'rel' is missing here", 41},
       {"emu = {", "emul = {", "'emul' means nothing here; did you mean 'emu'?", 44},
@@ -413,6 +419,15 @@ static void source_is_made(const char *line, const char *reference) {
   int rc = reference ? gen_reference_source(s.g, &out, &body, &s.e)
                      : gen_source_make(s.g, &s.c, &out, &body, &s.e);
   assert_ok(rc, &s.e);
+}
+
+TEST(options_are_checked_with_their_values) {
+  auto_street s = street_mini("cases = {", "options = { { '-DX=', \"'a b'\" } }, cases = {", "");
+  auto_str out = {0};
+  size_t body;
+  assert_fails(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e, ERR_TEMPLATE,
+               "'-DX=a b' is not a compiler option");
+  assert_string_equal(s.e.place, folder_path("mini.lua:40"));
 }
 
 TEST(directives_may_name_parameters_otherwise) {

@@ -1,0 +1,29 @@
+/* compiler_option.h -- options of NVRTC that a kernel's text may carry.
+ *
+ * They stand in its first line, behind COMPILER_OPTIONS, so that they are part of whatever is made
+ * of the text: its hash, the keys of images, stored and exported sources. Options that read or
+ * write files are refused: a template is not trusted with them. */
+#ifndef BASE_COMPILER_OPTION_H
+#define BASE_COMPILER_OPTION_H
+
+#include "err.h"
+
+#define COMPILER_OPTIONS "// compiler options:"
+
+/* compiler_option_check -- is it one of those that may stand there?
+ *   in   option  "--use_fast_math", "-maxrregcount=64"
+ *   err  ERR_USAGE  lists what there is */
+int compiler_option_check(const char *option, err *e);
+
+enum { COMPILER_OPTIONS_MAX = 32, COMPILER_OPTION_TEXT = 200 };
+
+typedef struct compiler_options {
+  int n;
+  char text[COMPILER_OPTIONS_MAX][COMPILER_OPTION_TEXT];
+} compiler_options;
+
+/* compiler_options_of -- those in the first line of the text; none when it is another line
+ *   err  ERR_USAGE  one of them may not stand there */
+int compiler_options_of(const char *text, compiler_options *out, err *e);
+
+#endif
