@@ -198,6 +198,9 @@ int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err
  * declaration order */
 void gen_problem_text(const gen_template *t, const gen_problem *p, str *out);
 bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_problem *b);
+/* gen_problem_promise_most -- set the fields that are promises to what promises most, so that what is
+ * valid for the problem serves every other promise, too; false: they have these values already */
+bool gen_problem_promise_most(const gen_template *t, gen_problem *p);
 
 typedef struct gen_config {
   uint16_t index[GEN_MAX_PARAMS]; /* into each parameter's values */
@@ -205,8 +208,9 @@ typedef struct gen_config {
 
 void gen_config_default(const gen_template *t, gen_config *c);
 /* gen_config_base -- the i-th configuration whose kernels are compiled when the library is built: one
- * text for all sizes. The first that is valid for a problem serves it where nothing better is at
- * hand; the last is the default. False: there are at most i. */
+ * text for all sizes, that of the problem that promises most if the configuration is valid for it. The
+ * first that is valid for a problem serves it where nothing better is at hand; the last is the
+ * default. False: there are at most i. */
 bool gen_config_base(const gen_template *t, size_t i, gen_config *c);
 /* gen_config_parse -- "BM=128,BN=64"; separated by commas or white space; parameters not named take
  * the template's default. Names that parameters and values had before are taken, too.

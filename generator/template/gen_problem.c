@@ -309,6 +309,18 @@ bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_pr
   return i == t->n_fields;
 }
 
+bool gen_problem_promise_most(const gen_template *t, gen_problem *p) {
+  bool changed = false;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    const gen_field *f = &t->fields[i];
+    if (f->is_promise && p->values[i].i != (int64_t)f->n_names - 1) {
+      p->values[i] = (gen_value){.i = (int64_t)f->n_names - 1, .s = f->names[f->n_names - 1]};
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 /* ---- configurations -------------------------------------------------------------------------- */
 
 void gen_config_default(const gen_template *t, gen_config *c) {

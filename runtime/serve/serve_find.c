@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "background.h"
+#include "serve_base.h"
 #include "serve_kernel.h"
 
 /* ---- templates in use ------------------------------------------------------------------------- */
@@ -64,23 +65,9 @@ static int load_other(serve_make *m, err *e) {
   return ERR_NOTFOUND;
 }
 
-static bool is_valid(serve_make *m) {
-  return !gen_config_check(m->b.g, &m->b.pick.config, NULL);
-}
-
-/* The first form of the base set that is valid here. */
-static int load_base(serve_make *m) {
-  m->b.pick = (serve_pick){.origin = TUNED_DEFAULT};
-  int rc = ERR_NOTFOUND;
-  for (size_t i = 0; rc == ERR_NOTFOUND && gen_config_base(m->f->t, i, &m->b.pick.config); i++) {
-    rc = is_valid(m) ? serve_make_load(m, SERVE_AT_HAND, NULL) : ERR_NOTFOUND;
-  }
-  return rc;
-}
-
 static int load_at_hand(serve_make *m, err *e) {
   const int rc = load_other(m, e);
-  return rc == ERR_NOTFOUND ? load_base(m) : rc;
+  return rc == ERR_NOTFOUND ? serve_base_load(m) : rc;
 }
 
 /* From the first candidate again. */
@@ -116,7 +103,7 @@ static int load_now(serve_make *m, err *e) {
   if (!rc || serve_build_is_final(&m->b, rc)) {
     return err_copy(e, rc, &why);
   }
-  return load_base(m) ? err_copy(e, rc, &why) : 0;
+  return serve_base_load(m) ? err_copy(e, rc, &why) : 0;
 }
 
 static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,

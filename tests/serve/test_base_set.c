@@ -8,12 +8,12 @@ static char base_folder[] = "/tmp/test_base.XXXXXX";
 static char base_path[64];
 
 static int make_base(void **state) {
-  static const char *const families[] = {"saxpy", "transpose", "histogram"};
+  static const char *const families[] = {"saxpy", "transpose", "histogram", "segmented_reduce"};
   auto_arena a = {0};
   gen_options o = {0};
   base_result made;
   err e = {0};
-  base_request r = {.path = base_path, .templates = &o, .families = families, .n_families = 3};
+  base_request r = {.path = base_path, .templates = &o, .families = families, .n_families = 4};
   (void)state;
   assert_non_null(mkdtemp(base_folder));
   snprintf(base_path, sizeof base_path, "%s/tuned.base", base_folder);
@@ -35,12 +35,16 @@ static int remove_base(void **state) {
   return 0;
 }
 
-/* Presets and portfolios as they are shipped, on an H200 and on an A100. */
-static void open_without_compiler(fixture *f, const char *device) {
-  const tuned_options o = {.device = device, .database = f->db_path};
+/* Presets and portfolios are those that are shipped. */
+static void open_promising(fixture *f, const char *device, const char *promise) {
+  const tuned_options o = {.device = device, .database = f->db_path, .reproducible = promise};
   tuned_close(f->ctx);
   setenv("TUNED_BASE", base_path, 1);
   OK(f, tuned_open(&f->ctx, &o, &f->err));
+}
+
+static void open_without_compiler(fixture *f, const char *device) {
+  open_promising(f, device, NULL);
 }
 
 static const char *const devices[] = {"emu:h200", "emu:a100", "emu:l40s"};
@@ -104,6 +108,31 @@ CONTEXT_TEST(histogram_is_served) {
     assert_counts(f, 1);
     assert_counts(f, 100);
     assert_counts(f, 99991);
+  }
+}
+
+/* Segments of 3 and of 2994 numbers. */
+static void assert_segment_sums(fixture *f) {
+  enum { N = 3000, SEGMENTS = 3 };
+  static const int32_t starts[SEGMENTS] = {0, 3, 2997};
+  float x[N], y[SEGMENTS] = {0}, sums[SEGMENTS] = {0};
+  for (int i = 0; i < N; i++) {
+    x[i] = (float)(i % 7);
+    sums[(i >= starts[1]) + (i >= starts[2])] += x[i];
+  }
+  float *dx = vector_new(f, x, N), *dy = vector_new(f, y, SEGMENTS);
+  int32_t *dstarts = (int32_t *)vector_new(f, (const float *)starts, SEGMENTS);
+  OK(f, tuned_segmented_reduce(f->ctx, NULL, "sum", "f32", N, SEGMENTS, dstarts, dx, dy, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, dy, sizeof y, &f->err));
+  assert_memory_equal(y, sums, sizeof y);
+}
+
+CONTEXT_TEST(every_promise_is_kept) {
+  static const char *const promises[] = {"any", "run", "shape"};
+  for (size_t i = 0; i < 3; i++) {
+    open_promising(f, "emu:h200", promises[i]);
+    assert_segment_sums(f);
+    assert_string_equal(strrchr(inside(f)->newest->info.problem, '=') + 1, promises[i]);
   }
 }
 

@@ -10,13 +10,18 @@
 
 enum { COMBINATIONS_MOST = 1 << 14, SIZES_MOST = 256 };
 
+typedef struct sized { /* a problem; NULL: there is none */
+  gen_instance *most;  /* with what promises most */
+  gen_instance *least; /* with what promises least, if that is something else */
+} sized;
+
 typedef struct maker {
   base_forms *forms;
   gen_template *t;
-  const rt_info *info;             /* of the device that problems are added for */
-  bool is_choice[GEN_MAX_FIELDS];  /* fields whose every value is gone through */
-  gen_problem chosen;              /* their values now */
-  gen_instance *sizes[SIZES_MOST]; /* problems that have these values */
+  const rt_info *info;            /* of the device that problems are added for */
+  bool is_choice[GEN_MAX_FIELDS]; /* fields whose every value is gone through */
+  gen_problem chosen;             /* their values now */
+  sized sizes[SIZES_MOST];        /* problems that have these values */
   size_t n_sizes;
 } maker;
 
@@ -84,10 +89,10 @@ static bool is_of_call(const gen_template *t, const gen_field *f) {
   return false;
 }
 
-/* Kernels are the same for all values of a class that is no promise. A template without a typed call
- * is asked for by its fields. */
+/* Kernels are the same for all values of a class, or serve weaker promises, too. A template without a
+ * typed call is asked for by its fields. */
 static bool is_gone_through(const gen_template *t, const gen_field *f) {
-  return n_choices(f) && (!f->is_class || f->is_promise) && (!t->n_call || is_of_call(t, f));
+  return n_choices(f) && !f->is_class && (!t->n_call || is_of_call(t, f));
 }
 
 static int find_choices(maker *m, err *e) {
@@ -128,8 +133,21 @@ static bool is_size(const gen_field *f) {
 }
 
 /* A problem counts if the template takes it at all: its default is valid for every such. */
-static int add_problem(maker *m, gen_problem *p, bool *given, err *e) {
+static gen_instance *new_instance(maker *m, const gen_problem *p) {
+  gen_instance *g;
   gen_config c;
+  if (rt_instance_new(m->t, p, m->info, &g, NULL)) {
+    return NULL;
+  }
+  gen_config_default(m->t, &c);
+  if (gen_config_check(g, &c, NULL)) {
+    gen_instance_free(g);
+    return NULL;
+  }
+  return g;
+}
+
+static int add_problem(maker *m, gen_problem *p, bool *given, err *e) {
   for (size_t i = 0; i < m->t->n_fields; i++) {
     given[i] = given[i] || m->is_choice[i];
     p->values[i] = m->is_choice[i] ? m->chosen.values[i] : p->values[i];
@@ -137,16 +155,14 @@ static int add_problem(maker *m, gen_problem *p, bool *given, err *e) {
   if (m->n_sizes == SIZES_MOST) {
     return err_at(e, ERR_LIMIT, m->t->path, "more than %d sizes", SIZES_MOST);
   }
-  gen_instance **g = &m->sizes[m->n_sizes];
-  if (gen_problem_complete(m->t, p, given, NULL) || rt_instance_new(m->t, p, m->info, g, NULL)) {
+  if (gen_problem_complete(m->t, p, given, NULL)) {
     return 0;
   }
-  gen_config_default(m->t, &c);
-  if (gen_config_check(*g, &c, NULL)) {
-    gen_instance_free(*g);
-  } else {
-    m->n_sizes++;
-  }
+  const gen_problem least = *p;
+  const bool differ = gen_problem_promise_most(m->t, p);
+  sized *size = &m->sizes[m->n_sizes];
+  *size = (sized){.most = new_instance(m, p), .least = differ ? new_instance(m, &least) : NULL};
+  m->n_sizes += size->most || size->least;
   return 0;
 }
 
@@ -192,7 +208,9 @@ static int find_sizes(maker *m, const rt_info *info, err *e) {
 
 static void forget_sizes(maker *m) {
   while (m->n_sizes) {
-    gen_instance_free(m->sizes[--m->n_sizes]);
+    const sized *size = &m->sizes[--m->n_sizes];
+    gen_instance_free(size->most);
+    gen_instance_free(size->least);
   }
 }
 
@@ -232,20 +250,28 @@ static int read_text(maker *m, gen_instance *g, const gen_config *c, bool is_fir
   return is_first && !has(m->forms, hash) ? add_text(m->forms, &text, body, hash, e) : 0;
 }
 
-/* Adds the configuration's text for the first size that it is valid for.
- *   out  *serves_all  it is valid for every size, with one text */
+static bool is_valid(gen_instance *g, const gen_config *c) {
+  return g && !gen_config_check(g, c, NULL);
+}
+
+/* Adds the configuration's text for the first size that it is valid for; and another for the first that
+ * it is valid for only while less is promised.
+ *   out  *serves_all  it is valid for every size and promise, with one text */
 static int add_config(maker *m, const gen_config *c, bool *serves_all, err *e) {
-  char first[HASH_TEXT] = "", hash[HASH_TEXT];
+  char of_most[HASH_TEXT] = "", of_least[HASH_TEXT] = "", hash[HASH_TEXT];
   *serves_all = m->n_sizes > 0;
-  for (size_t i = 0; i < m->n_sizes && (*serves_all || !*first); i++) {
-    if (gen_config_check(m->sizes[i], c, NULL)) {
-      *serves_all = false;
+  for (size_t i = 0; i < m->n_sizes && !(*of_most && *of_least); i++) {
+    const sized *size = &m->sizes[i];
+    const bool most = is_valid(size->most, c);
+    char *first = most ? of_most : of_least;
+    *serves_all = *serves_all && most;
+    if ((*first && !*serves_all) || (!most && !is_valid(size->least, c))) {
       continue;
     }
-    TRY(read_text(m, m->sizes[i], c, !*first, hash, e));
+    TRY(read_text(m, most ? size->most : size->least, c, !*first, hash, e));
     *serves_all = *serves_all && (!*first || !strcmp(hash, first));
     if (!*first) {
-      memcpy(first, hash, sizeof first);
+      memcpy(first, hash, sizeof hash);
     }
   }
   return 0;
