@@ -355,7 +355,8 @@ typedef enum gen_from {
 typedef struct gen_operand { /* one kernel parameter */
   gen_from from;
   uint32_t index;                  /* of the argument or workspace */
-  uint32_t nbytes;                 /* GEN_FROM_VALUE: its size */
+  uint32_t nbytes;                 /* of the parameter; 0: unknown */
+  const char *text;                /* the name or expression in the template; NULL: unknown */
   uint64_t bits;                   /* GEN_FROM_VALUE: the value, little-endian */
   const struct gen_tensor *tensor; /* GEN_FROM_TENSOR */
 } gen_operand;
@@ -382,6 +383,7 @@ typedef struct gen_launch {
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */
   uint8_t fill;              /* memory stages: the byte */
   uint64_t nbytes;           /* memory stages: how many */
+  int line;                  /* of the stage in the template; 0: unknown */
 } gen_launch;
 
 typedef struct gen_plan { /* the launches in order; stages whose `when` is false are left out */

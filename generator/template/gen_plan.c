@@ -11,6 +11,8 @@
 static const int64_t GRID_MAX[3] = {2147483647, 65535, 65535};
 static const int64_t BLOCK_MAX[3] = {1024, 1024, 64};
 
+enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128 };
+
 typedef struct job {
   gen_instance *g;
   const gen_config *c;
@@ -87,11 +89,24 @@ static uint64_t nbytes_of(job *j, const gen_expr *count, dtype type) {
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
+static uint32_t element_nbytes(const job *j, gen_element x) {
+  return (uint32_t)dtype_nbytes(gen_element_type(j->g, x));
+}
+
 static gen_operand plain_operand(job *j, const gen_stage_operand *from) {
-  gen_operand o = {.from = from->from, .index = from->index};
+  const tmpl *t = j->g->t;
+  gen_operand o = {.from = from->from, .index = from->index, .nbytes = POINTER_NBYTES};
   if (from->from == GEN_FROM_VALUE) {
-    o.nbytes = (uint32_t)dtype_nbytes(gen_element_type(j->g, from->element));
+    o.nbytes = element_nbytes(j, from->element);
     o.bits = scalar(j, from->value, from->element);
+    o.text = from->value->text;
+  } else if (from->from == GEN_FROM_WORKSPACE) {
+    o.text = j->program->workspaces[from->index].name;
+  } else if (from->from == GEN_FROM_ARG) {
+    o.text = t->pub.args[from->index].name;
+    o.nbytes = t->pub.args[from->index].dir == GEN_SCALAR
+                   ? element_nbytes(j, t->args[from->index].element)
+                   : POINTER_NBYTES;
   }
   return o;
 }
@@ -117,7 +132,11 @@ static const gen_operand *operands(job *j, const gen_stage *s) {
   gen_operand *o = make(j, s->n_operands * sizeof *o);
   for (size_t i = 0; i < s->n_operands; i++) {
     o[i] = plain_operand(j, &s->operands[i]);
-    o[i].tensor = s->operands[i].from == GEN_FROM_TENSOR ? tensor(j, s->operands[i].tensor) : NULL;
+    if (s->operands[i].from == GEN_FROM_TENSOR) {
+      o[i].tensor = tensor(j, s->operands[i].tensor);
+      o[i].text = o[i].tensor->at.text;
+      o[i].nbytes = TENSOR_MAP_NBYTES;
+    }
   }
   return o;
 }
@@ -158,6 +177,7 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   static const char *const grid[] = {"grid.x", "grid.y", "grid.z"};
   static const char *const block[] = {"block.x", "block.y", "block.z"};
   l->kernel = s->kernel;
+  l->line = s->at.line;
   int64_t threads = extent(j, s->block, 1, BLOCK_MAX, block, l->block);
   if (threads > device(j, "dev_threads_block")) {
     gen_fail(&j->g->t->box, ERR_TEMPLATE, s->at, "a block of %lld threads; the device allows %lld",

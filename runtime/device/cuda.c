@@ -238,6 +238,30 @@ static int function_info(rt_device *d, rt_function *f, rt_function_info *info, e
   return 0;
 }
 
+#if CUDA_VERSION >= 12040
+static int function_params(rt_device *d, rt_function *f, uint32_t *nbytes, int most) {
+  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};
+  if (!of(d)->api.cuFuncGetParamInfo || (!is_inside(d) && enter(d, &visit_, NULL))) {
+    return -1;
+  }
+  for (int n = 0;; n++) {
+    size_t offset, size;
+    CUresult r = of(d)->api.cuFuncGetParamInfo((CUfunction)f, (size_t)n, &offset, &size);
+    if (r) {
+      return r == CUDA_ERROR_INVALID_VALUE ? n : -1; /* past the last one */
+    }
+    if (n < most) {
+      nbytes[n] = (uint32_t)size;
+    }
+  }
+}
+#else
+static int function_params(rt_device *d, rt_function *f, uint32_t *nbytes, int most) {
+  (void)d, (void)f, (void)nbytes, (void)most;
+  return -1;
+}
+#endif
+
 /* The limit belongs to the kernel, which several plans may share: it is only raised. */
 static int raise_smem(rt_device *d, CUfunction f, int nbytes, err *e) {
   const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -511,6 +535,7 @@ static const rt_device_ops ops = {
     .module_unload = module_unload,
     .function = function,
     .function_info = function_info,
+    .function_params = function_params,
     .function_smem = function_smem,
     .occupancy = occupancy,
     .launch = launch,

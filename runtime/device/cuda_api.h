@@ -33,11 +33,17 @@
 #else
 #define CUDA_OPTIONAL_12(X)
 #endif
+#if CUDA_VERSION >= 12040
+#define CUDA_OPTIONAL_12_4(X) X(cuFuncGetParamInfo)
+#else
+#define CUDA_OPTIONAL_12_4(X)
+#endif
 /* clang-format off */
 #define CUDA_OPTIONAL(X)                                                                            \
   X(cuDeviceGetUuid) X(cuEventElapsedTime) X(cuLaunchKernelEx)                                      \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuGraphInstantiate)        \
-  X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)
+  X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)                      \
+  CUDA_OPTIONAL_12_4(X)
 /* clang-format on */
 
 typedef struct cuda_api {

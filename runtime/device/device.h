@@ -130,6 +130,9 @@ typedef struct rt_device_ops {
   int (*give_back)(rt_device *d, rt_ptr p, err *e);
   /* capturing -- is the stream being captured into a caller's graph? NULL: never */
   bool (*capturing)(rt_device *d, rt_stream s);
+  /* function_params -- bytes of each kernel parameter, at most `most` of them; returns how many there
+   * are, -1: not known, as with drivers before CUDA 12.4. NULL: never known */
+  int (*function_params)(rt_device *d, rt_function *f, uint32_t *nbytes, int most);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

@@ -140,6 +140,14 @@ int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, e
   return 0;
 }
 
+int emu_function_params_op(rt_device *d, rt_function *f, uint32_t *nbytes, int most) {
+  (void)d;
+  for (int i = 0; i < f->f->n_params && i < most; i++) {
+    nbytes[i] = (uint32_t)f->f->params[i].nbytes;
+  }
+  return f->f->n_params;
+}
+
 int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
   if (nbytes < 0 || nbytes + (int64_t)f->f->smem > d->info.smem_block) {
     return err_set(

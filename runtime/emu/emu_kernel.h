@@ -8,6 +8,7 @@ int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module
 void emu_module_unload_op(rt_device *d, rt_module *m);
 int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **out, err *e);
 int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, err *e);
+int emu_function_params_op(rt_device *d, rt_function *f, uint32_t *nbytes, int most);
 int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e);
 int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e);
 int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const uint32_t block[3],

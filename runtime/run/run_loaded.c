@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch_check.h"
 #include "run.h"
 
 enum {
@@ -63,6 +64,8 @@ struct rt_loaded {
   size_t n_stages, n_workspaces;
   uint64_t *offsets;   /* of each workspace */
   loaded_image *image; /* NULL: nothing to launch */
+  const void *bytes;   /* of the image, while rt_loaded_new runs; NULL: not at hand */
+  size_t nbytes;
   arena memory;
   size_t workspace_nbytes;
   rt_ptr workspace; /* ours, 0 until reserved */
@@ -261,13 +264,23 @@ static void merge_info(rt_function_info *all, const rt_function_info *one) {
   }
 }
 
-static int find_kernel(rt_loaded *l, const gen_launch *from, stage *to, err *e) {
-  const rt_device_ops *ops = l->d->ops;
-  rt_function_info f;
+static int find_function(rt_loaded *l, const gen_template *t, const gen_launch *from, stage *to,
+                         err *e) {
+  err why = {0};
   if (!l->image) {
     return err_set(e, ERR_NOTFOUND, "no image to find kernel %s in", from->kernel);
   }
-  TRY(ops->function(l->d, l->image->module, from->kernel, &to->function, e));
+  const int rc = l->d->ops->function(l->d, l->image->module, from->kernel, &to->function, &why);
+  return rc == ERR_NOTFOUND ? launch_no_kernel(l->bytes, l->nbytes, t, from, e)
+                            : err_copy(e, rc, &why);
+}
+
+static int find_kernel(rt_loaded *l, const gen_template *t, const gen_launch *from, stage *to,
+                       err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  rt_function_info f;
+  TRY(find_function(l, t, from, to, e));
+  TRY(launch_check_args(l->d, to->function, t, from, e));
   TRY(ops->function_info(l->d, to->function, &f, e));
   TRY(check_block(from, &f, e));
   TRY(check_shared(&l->d->info, from, &f, e));
@@ -289,7 +302,7 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   to->fill = from->fill;
   to->nbytes = from->nbytes;
   TRY(copy_operands(l, t, plan, from, to, e));
-  return from->kernel ? find_kernel(l, from, to, e) : 0;
+  return from->kernel ? find_kernel(l, t, from, to, e) : 0;
 }
 
 static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
@@ -332,8 +345,8 @@ static void drop_image(rt_device *d, loaded_image *image) {
 }
 
 /* Adds a user to the image; drops it again on failure. */
-static int make(rt_device *d, loaded_image *image, const gen_template *t, const gen_plan *plan,
-                rt_loaded **out, err *e) {
+static int make(rt_device *d, loaded_image *image, const void *bytes, size_t nbytes,
+                const gen_template *t, const gen_plan *plan, rt_loaded **out, err *e) {
   if (image) {
     atomic_fetch_add(&image->users, 1);
   }
@@ -344,7 +357,10 @@ static int make(rt_device *d, loaded_image *image, const gen_template *t, const 
   }
   l->d = d;
   l->image = image;
+  l->bytes = bytes;
+  l->nbytes = nbytes;
   int rc = copy_plan(l, t, plan, e);
+  l->bytes = NULL;
   if (rc) {
     rt_loaded_free(l);
     return rc;
@@ -358,13 +374,13 @@ int rt_loaded_new(rt_device *d, const void *image, size_t nbytes, const gen_temp
   loaded_image *loaded;
   *out = NULL;
   TRY(load_image(d, image, nbytes, &loaded, e));
-  return make(d, loaded, t, plan, out, e);
+  return make(d, loaded, image, nbytes, t, plan, out, e);
 }
 
 int rt_loaded_new_from(rt_loaded *same, const gen_template *t, const gen_plan *plan,
                        rt_loaded **out, err *e) {
   *out = NULL;
-  return make(same->d, same->image, t, plan, out, e);
+  return make(same->d, same->image, NULL, 0, t, plan, out, e);
 }
 
 void rt_loaded_free(rt_loaded *l) {

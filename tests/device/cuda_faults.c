@@ -147,6 +147,7 @@ static int all_operations(rt_device *d, err *e) {
   rt_event *from = NULL, *to = NULL;
   char elf[64] = "\177ELF", bytes[64];
   int rc = 0, blocks;
+  uint32_t params[2];
   int64_t left;
   double sec;
   rt_graph *g = NULL;
@@ -161,6 +162,8 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->module_load(d, elf, sizeof elf, &m, e));
   DO(o->function(d, m, "f", &f, e));
   DO(o->function_info(d, f, &info, e));
+  const int n_params = o->function_params(d, f, params, 2);
+  assert_true(n_params >= -1 && n_params <= 2);
   DO(o->function_smem(d, f, 100000, e));
   DO(o->occupancy(d, f, 64, 0, &blocks, e));
   DO(o->stream_new(d, &s, e));
@@ -268,6 +271,11 @@ TEST(test_messages) {
   assert_fails(o->function(d, m, "nobody", &f, &e), &e, ERR_NOTFOUND, "nobody");
   err_clear(&e);
   assert_ok(o->function(d, m, "f", &f, &e), &e);
+  uint32_t params[2] = {0, 77};
+  assert_int_equal(o->function_params(d, f, params, 1), 2);
+  assert_true(params[0] == 8 && params[1] == 77);
+  assert_int_equal(o->function_params(d, f, params, 2), 2);
+  assert_int_equal(params[1], 4);
   assert_fails(o->launch(d, f, grid, block, 0, NULL, NULL, &e), &e, ERR_LAUNCH, "1x70000x1");
   assert_int_equal(driver->overlapping, 0);
   assert_fails(o->launch_overlapping(d, f, grid, block, 0, NULL, NULL, &e), &e, ERR_LAUNCH,

@@ -147,7 +147,7 @@ TEST(test_limits) {
   } bad[] = {{"look", {1, 1, 1}, {1024, 1, 1}, 0, ERR_LAUNCH, "1024 threads"},
              {"look", {1, 1, 1}, {64, 1, 1}, 232000, ERR_LAUNCH, "233024 bytes of shared memory"},
              {"look", {1, 70000, 1}, {64, 1, 1}, 0, ERR_LAUNCH, "65535"},
-             {"nobody", {1, 1, 1}, {64, 1, 1}, 0, ERR_NOTFOUND, "nobody"}};
+             {"nobody", {1, 1, 1}, {64, 1, 1}, 0, ERR_TEMPLATE, "no kernel 'nobody'"}};
   fake_init(&f, look_only);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     err e = {0};

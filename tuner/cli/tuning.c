@@ -49,7 +49,9 @@ static int print_report(tuning *x, const tune_state *t, const char *data, err *e
   }
   print_str(&s);
   fflush(stdout);
-  return rc;
+  return rc || !r.n || tune_report_best(&r) > 0
+             ? rc
+             : err_set(e, ERR_WRONG, "every trial of '%s' failed", t->problem);
 }
 
 /* The data recorded for a problem; NULL: none. */

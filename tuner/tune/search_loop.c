@@ -39,6 +39,15 @@ static void tell(tune_session *s, size_t point, double score) {
   session_spent(&s->state.phases.search, from);
 }
 
+/* A mistake in the template that the default configuration meets, too, ends the search. */
+static int check_default(const tune_session *s, const candidate *c, const measured *m, err *e) {
+  gen_config def;
+  gen_config_default(s->t, &def);
+  return m->why.code == ERR_TEMPLATE && gen_config_equal(s->t, &c->config, &def)
+             ? err_copy(e, ERR_TEMPLATE, &m->why)
+             : 0;
+}
+
 static void count(tune_session *s, const candidate *c, const measured *m) {
   tune_phases *p = &s->state.phases;
   p->load += m->load_sec;
@@ -77,7 +86,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
     session_report(s, &row);
     s->state.measured = NULL;
   }
-  return rc;
+  return rc ? rc : check_default(s, c, m, e);
 }
 
 static void built(void *self, double compile_sec, double store_sec) {

@@ -18,6 +18,7 @@ typedef struct checker {
   rt_harness *bench;
   const volatile sig_atomic_t *stop;
   size_t passed, failed;
+  err mistake; /* in the template, reported last */
 } checker;
 
 static int run_one(checker *x, const gen_config *config, rt_check *check, err *e) {
@@ -34,6 +35,16 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
   rc = rc ? rc : rt_harness_check(x->bench, loaded, check, e);
   rt_loaded_free(loaded);
   return rc;
+}
+
+/* A mistake in the template, which every configuration may meet, is reported once. */
+static bool reported(checker *x, const err *why) {
+  const bool again = why->code == ERR_TEMPLATE && !strcmp(why->message, x->mistake.message) &&
+                     !strcmp(why->place, x->mistake.place);
+  if (why->code == ERR_TEMPLATE) {
+    x->mistake = *why;
+  }
+  return again && !x->c->json;
 }
 
 static void report(const checker *x, const gen_config *config, const rt_check *check,
@@ -72,7 +83,9 @@ static int check_one(checker *x, const gen_config *config, err *e) {
   } else {
     x->passed++;
   }
-  report(x, config, &check, &why);
+  if (!reported(x, &why)) {
+    report(x, config, &check, &why);
+  }
   if (x->k.device->dead) {
     return err_set(e, ERR_LAUNCH,
                    "the last configuration destroyed the device's context; %zu were checked",

@@ -1,0 +1,35 @@
+#!/bin/sh
+# test_newcomer.sh -- the first mistakes of somebody who has never used autotune: each costs one line that says
+# what is wrong and how to mend it. AUTOTUNE names the program.
+set -u
+. tests/fixtures/cli_fixture.sh
+mistake=tests/fixtures/mistake.lua
+
+# says WORDS TIMES COMMAND...: fails with status 1; WORDS come so many times in what it prints
+says() {
+  words=$1 times=$2
+  shift 2
+  "$@" >"$folder/out" 2>&1
+  [ $? = 1 ] || complain "$*: did not fail with status 1"
+  [ "$(grep -cF -e "$words" "$folder/out")" = "$times" ] || complain "$*: wanted '$words' $times times: $(cat "$folder/out")"
+}
+
+# ---- a stage whose args are not the kernel's parameters; a kernel that is not there
+scale="$mistake:[0-9]*: kernel scale has 4 parameters of 8, 4, 8, 8 bytes, but the stage's args are"
+for make in few:"3: n (8), a (4), x (8)" many:"5: n (8), a (4), x (8), y (8), BLOCK (4)" sizes:"4: n (4), a (4), x (8), y (8)"; do
+  says "but the stage's args are ${make#*:}" 1 $autotune check $mistake make="${make%%:*}"
+  grep -q "$scale" "$folder/out" || complain "no place and parameters: $(cat "$folder/out")"
+  says "but the stage's args are ${make#*:}" 1 $autotune $mistake make="${make%%:*}"
+done
+says "the source has no kernel 'scael'; did you mean 'scale'?" 1 $autotune check $mistake make=misspelt
+says "the source has no kernel 'scael'; did you mean 'scale'?" 1 $autotune $mistake make=misspelt
+says 'extern "C" __global__' 1 $autotune $mistake make=mangled
+prints "2 right, 0 wrong" $autotune check $mistake
+
+# ---- nothing that was tried works
+says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong
+says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong # nothing new to try
+says "problems could not be tuned" 1 $autotune tests/fixtures/scale.lua --sizes "make=wrong n=1000,1001"
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]
