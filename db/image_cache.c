@@ -28,8 +28,13 @@ static const db_format format = {
 struct image_cache {
   db *d; /* NULL: a damaged file could not be begun anew */
   uint64_t max_nbytes;
+  struct image_cache *next; /* a shared one, asked for what this one lacks; NULL: none */
+  bool is_shared;           /* it is only read */
   char path[];
 };
+
+/* Packages fill it for all users. */
+static const char SYSTEM_FOLDERS[] = "/var/cache/autotune";
 
 enum {
   BUSY_MS = 50,         /* a caller rather compiles than waits longer */
@@ -39,16 +44,37 @@ enum {
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-int image_cache_path(arena *a, const char **path, err *e) {
-  const char *folder = getenv("TUNED_CACHE");
-  auto_str home = {0};
-  int rc = 0;
-  if (!folder || !*folder) {
-    rc = file_cache_home(&home, e);
-    folder = rc ? NULL : str_text(&home);
+static int own_folder(const char *named, str *out, err *e) {
+  if (!*named) {
+    return file_cache_home(out, e);
   }
-  *path = rc ? NULL : arena_format(a, "%s/images.db", folder);
-  return rc || *path ? rc : err_nomem(e);
+  str_add_n(out, named, strcspn(named, ":"));
+  return out->failed ? err_nomem(e) : 0;
+}
+
+static const char *named_folders(void) {
+  const char *named = getenv("TUNED_CACHE");
+  return named ? named : "";
+}
+
+int image_cache_path(arena *a, const char **path, err *e) {
+  auto_str folder = {0};
+  TRY(own_folder(named_folders(), &folder, e));
+  *path = arena_format(a, "%s/images.db", str_text(&folder));
+  return *path ? 0 : err_nomem(e);
+}
+
+bool image_cache_shared_path(size_t i, arena *a, const char **path) {
+  const char *named = named_folders();
+  const char *rest = *named ? named + strcspn(named, ":") : SYSTEM_FOLDERS;
+  for (*path = NULL; *rest && !*path; rest += strcspn(rest, ":")) {
+    rest += *rest == ':';
+    const int n = (int)strcspn(rest, ":");
+    if (n && !i--) {
+      *path = arena_format(a, "%.*s/images.db", n, rest);
+    }
+  }
+  return *path;
 }
 
 /* What cannot be written may hold images nevertheless: an earlier layout aside. */
@@ -87,15 +113,22 @@ static int reopen(image_cache *c, err *e) {
   return rc ? refuse(rc, &why, e) : 0;
 }
 
+static image_cache *new_handle(const char *path) {
+  const size_t n = strlen(path) + 1;
+  image_cache *c = calloc(1, sizeof *c + n);
+  if (c) {
+    memcpy(c->path, path, n);
+  }
+  return c;
+}
+
 int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, err *e) {
   *out = NULL;
   TRY(db_check_trust(path, db_trusts_all(), e));
-  const size_t n = strlen(path) + 1;
-  image_cache *c = calloc(1, sizeof *c + n);
+  image_cache *c = new_handle(path);
   if (!c) {
     return err_nomem(e);
   }
-  memcpy(c->path, path, n);
   c->max_nbytes = max_nbytes ? max_nbytes : IMAGE_CACHE_NBYTES;
   const int rc = reopen(c, e);
   if (rc) {
@@ -106,8 +139,37 @@ int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, e
   return 0;
 }
 
-void image_cache_close(image_cache *c) {
+/* NULL: it is absent, or cannot be used. */
+static image_cache *open_shared(const char *path) {
+  image_cache *c = db_check_trust(path, db_trusts_all(), NULL) ? NULL : new_handle(path);
+  if (c && !open_to_read(path, &c->d)) {
+    free(c);
+    return NULL;
+  }
   if (c) {
+    c->is_shared = true;
+  }
+  return c;
+}
+
+int image_cache_open_all(image_cache **out, err *e) {
+  auto_arena a = {0};
+  err why = {0};
+  const char *path;
+  *out = NULL;
+  int rc = image_cache_path(&a, &path, &why);
+  rc = rc ? rc : image_cache_open(path, 0, out, &why);
+  image_cache **end = *out ? &(*out)->next : out;
+  for (size_t i = 0; image_cache_shared_path(i, &a, &path); i++) {
+    *end = open_shared(path);
+    end = *end ? &(*end)->next : end;
+  }
+  return *out ? 0 : err_copy(e, rc, &why);
+}
+
+void image_cache_close(image_cache *c) {
+  for (image_cache *next; c; c = next) {
+    next = c->next;
     db_close(c->d);
     free(c);
   }
@@ -123,6 +185,9 @@ static int after(image_cache *c, int rc, const err *why, err *e) {
   }
   db_close(c->d);
   c->d = NULL;
+  if (c->is_shared) {
+    return ERR_NOTFOUND;
+  }
   TRY(db_remove(c->path, e));
   TRY(reopen(c, e));
   return ERR_NOTFOUND;
@@ -174,23 +239,21 @@ static int read_row(image_cache *c, const char *key, arena *a, cached_image *row
   if (!strcmp(digest, stored)) {
     return 0;
   }
-  forget(c, key, e);
+  if (!c->is_shared) {
+    forget(c, key, e);
+  }
   return ERR_NOTFOUND;
 }
 
-int image_cache_get(image_cache *c, const char *key, arena *a, cached_image *row, err *e) {
+static int get_here(image_cache *c, const char *key, arena *a, cached_image *row, err *e) {
   err why = {0};
   bool is_old = false;
   *row = (cached_image){0};
   const int rc = c->d ? read_row(c, key, a, row, &is_old, &why) : ERR_NOTFOUND;
-  if (!rc && is_old) {
+  if (!rc && is_old && !c->is_shared) {
     note_use(c, key);
   }
   return after(c, rc, &why, e);
-}
-
-static int64_t row_nbytes(const cached_image *row) {
-  return (int64_t)(row->n_cubin + row->n_ptx + strlen(row->log));
 }
 
 /* The newest of the rows, which differ in NVRTC's version only. */
@@ -205,12 +268,38 @@ static int key_of_form(image_cache *c, const char *form, arena *a, const char **
   return *key ? 0 : ERR_NOTFOUND;
 }
 
-int image_cache_get_form(image_cache *c, const char *form, arena *a, cached_image *row, err *e) {
+static int get_form_here(image_cache *c, const char *form, arena *a, cached_image *row, err *e) {
   err why = {0};
   const char *key = NULL;
   *row = (cached_image){0};
   const int rc = c->d ? key_of_form(c, form, a, &key, &why) : ERR_NOTFOUND;
-  return rc ? after(c, rc, &why, e) : image_cache_get(c, key, a, row, e);
+  return rc ? after(c, rc, &why, e) : get_here(c, key, a, row, e);
+}
+
+typedef int get_fn(image_cache *c, const char *name, arena *a, cached_image *row, err *e);
+
+/* The error is that of the user's own. */
+static int get_of_all(get_fn *get, image_cache *c, const char *name, arena *a, cached_image *row,
+                      err *e) {
+  err why = {0};
+  const int rc = get(c, name, a, row, &why);
+  bool found = !rc;
+  while (!found && (c = c->next)) {
+    found = !get(c, name, a, row, NULL);
+  }
+  return found ? 0 : err_copy(e, rc, &why);
+}
+
+int image_cache_get(image_cache *c, const char *key, arena *a, cached_image *row, err *e) {
+  return get_of_all(get_here, c, key, a, row, e);
+}
+
+int image_cache_get_form(image_cache *c, const char *form, arena *a, cached_image *row, err *e) {
+  return get_of_all(get_form_here, c, form, a, row, e);
+}
+
+static int64_t row_nbytes(const cached_image *row) {
+  return (int64_t)(row->n_cubin + row->n_ptx + strlen(row->log));
 }
 
 static int put_row(image_cache *c, const char *key, const cached_image *row, err *e) {
@@ -246,7 +335,7 @@ static int make_room(image_cache *c, err *e) {
 
 int image_cache_put(image_cache *c, const char *key, const cached_image *row, err *e) {
   err why = {0};
-  if (!c->d || (uint64_t)row_nbytes(row) > c->max_nbytes / 8) {
+  if (!c->d || c->is_shared || (uint64_t)row_nbytes(row) > c->max_nbytes / 8) {
     return 0;
   }
   int rc = db_begin(c->d, &why);

@@ -21,9 +21,12 @@ typedef struct image_cache image_cache;
 
 enum { IMAGE_CACHE_NBYTES = 1 << 30 }; /* what it holds at most, unless opened with another bound */
 
-/* image_cache_path -- the file: images.db in $TUNED_CACHE, else in $XDG_CACHE_HOME/autotune, else in
- * ~/.cache/autotune; in the arena */
+/* image_cache_path -- the user's own file: images.db in the first of $TUNED_CACHE's folders, which are
+ * separated by colons, else in $XDG_CACHE_HOME/autotune, else in ~/.cache/autotune; in the arena */
 int image_cache_path(arena *a, const char **path, err *e);
+/* image_cache_shared_path -- the i-th file that is only read: images.db in the other folders of
+ * $TUNED_CACHE, or without that variable in /var/cache/autotune; in the arena. False: there is none */
+bool image_cache_shared_path(size_t i, arena *a, const char **path);
 
 /* image_cache_open -- creates the file and its folders. One that cannot be written is read: root's, in a
  * folder of the system, say.
@@ -31,6 +34,10 @@ int image_cache_path(arena *a, const char **path, err *e);
  *   err  ERR_DB  others can write to it, it cannot be read, or a newer version wrote it; the message
  *        says which */
 int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, err *e);
+/* image_cache_open_all -- the user's own, and the shared ones, where image_cache_get looks for what it
+ * lacks. Of these, one that is absent, cannot be trusted or is of another version is left out.
+ *   err  as image_cache_open, and there is no shared one */
+int image_cache_open_all(image_cache **out, err *e);
 void image_cache_close(image_cache *c);
 
 typedef struct cached_image {

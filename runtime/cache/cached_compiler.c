@@ -65,7 +65,7 @@ static void open_store(store *s) {
   s->opener = getpid();
   s->cache = NULL;
   s->locks = -1;
-  if (!image_cache_path(&a, &path, NULL) && !image_cache_open(path, 0, &s->cache, NULL)) {
+  if (!image_cache_open_all(&s->cache, NULL) && !image_cache_path(&a, &path, NULL)) {
     s->locks = open_locks(&a, path);
   }
 }

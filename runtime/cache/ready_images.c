@@ -11,13 +11,9 @@ struct ready_images { /* NULL: it can't be used */
 };
 
 ready_images *ready_images_open(void) {
-  auto_arena a = {0};
-  const char *path;
   ready_images *r = calloc(1, sizeof *r);
-  if (r && !image_cache_path(&a, &path, NULL)) {
-    image_cache_open(path, 0, &r->cache, NULL);
-  }
   if (r) {
+    image_cache_open_all(&r->cache, NULL);
     r->base = base_set_open(NULL);
   }
   return r;

@@ -22,9 +22,19 @@ prints "(0 were there)" "$autotune" warm saxpy transpose --device emu
 n=$(images)
 [ "$n" -gt 10 ] || complain "only $n images"
 prints "compiled 0 images for compute_90a ($n were there)" "$autotune" warm saxpy transpose --device emu
-finds "warmed families" "saxpy n=1000" "saxpy n=4097" "saxpy n=1048576" "saxpy n=999 align=1" "transpose rows=1000 cols=300" \
+set -- "saxpy n=1000" "saxpy n=4097" "saxpy n=1048576" "saxpy n=999 align=1" "transpose rows=1000 cols=300" \
   "transpose rows=4096 cols=4096" "transpose rows=77 cols=1234 dtype=f64" "transpose rows=33 cols=5000 dtype=u8 align=1" \
   "transpose rows=512 cols=512 batch=20 dtype=f16"
+finds "warmed families" "$@"
+AUTOTUNE_NVRTC=/nowhere finds "without NVRTC" "$@"
+
+# the folder of the system: it serves users, who have a folder of their own
+TUNED_CACHE=$folder/own:$folder/cache
+AUTOTUNE_NVRTC=/nowhere finds "from a shared folder" "$@"
+[ "$(images)" = 0 ] || complain "$(images) images in the user's own folder"
+prints "compiled 0 images for compute_90a" "$autotune" warm saxpy --device emu
+prints "shared     $folder/cache/images.db: $n images" "$autotune" doctor
+TUNED_CACHE=$folder/cache
 
 # the user's results: an image that the database has is not compiled again, one that was pruned is
 "$autotune" saxpy n=5000 --budget 4 --quiet >"$folder/out" 2>&1 || complain "saxpy: $(cat "$folder/out")"

@@ -369,6 +369,143 @@ SCRATCH_TEST(file_that_cannot_be_written_is_read) {
   assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static int count(scratch *s, const char *condition) {
+  sqlite3 *other;
+  sqlite3_stmt *q;
+  char sql[100];
+  snprintf(sql, sizeof sql, "SELECT count(*) FROM image WHERE %s", condition);
+  assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
+  assert_int_equal(sqlite3_prepare_v2(other, sql, -1, &q, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(q), SQLITE_ROW);
+  const int n = sqlite3_column_int(q, 0);
+  sqlite3_finalize(q);
+  sqlite3_close(other);
+  return n;
+}
+
+/* ---- of all users ----------------------------------------------------------------------------- */
+
+static const char FORM[] = "0123456789abcdef0123456789abcdef";
+
+/* As put, and found by its form. */
+static void put_form(scratch *s, image_cache *c, unsigned i) {
+  char key[HASH_TEXT];
+  unsigned char bytes[1000];
+  cached_image row = cached_of(i, bytes, sizeof bytes);
+  row.form = FORM;
+  key_of(i, key);
+  OK(s, image_cache_put(c, key, &row, &s->e));
+}
+
+static bool has_form(scratch *s, image_cache *c) {
+  cached_image row;
+  return !image_cache_get_form(c, FORM, &s->a, &row, &s->e);
+}
+
+/* An image in FOLDER/shared; s->path becomes that file. */
+static void make_shared(scratch *s) {
+  snprintf(s->path, sizeof s->path, "%s/shared/images.db", s->folder);
+  image_cache *c = open_cache(s, 0);
+  put_form(s, c, 1);
+  image_cache_close(c);
+}
+
+static int open_folders(scratch *s, const char *own, image_cache **c) {
+  char folders[256];
+  snprintf(folders, sizeof folders, "%s/own:%s/absent::%s/shared", own, s->folder, s->folder);
+  setenv("TUNED_CACHE", folders, 1);
+  return image_cache_open_all(c, &s->e);
+}
+
+SCRATCH_TEST(images_of_further_folders_are_found) {
+  image_cache *c;
+  make_shared(s);
+  OK(s, open_folders(s, s->folder, &c));
+  assert_true(has(s, c, 1));
+  assert_true(has_form(s, c));
+  assert_false(has(s, c, 2));
+  put(s, c, 2, 1000);
+  assert_true(has(s, c, 2));
+  image_cache_close(c);
+  c = open_cache(s, 0);
+  assert_false(has(s, c, 2)); /* it was put into the user's own */
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(further_folders_are_only_read) {
+  image_cache *c;
+  make_shared(s);
+  execute(s, "UPDATE image SET used = 7");
+  OK(s, open_folders(s, "/proc/none", &c));
+  assert_true(has(s, c, 1));
+  put(s, c, 3, 1000); /* without effect */
+  assert_false(has(s, c, 3));
+  image_cache_close(c);
+  assert_int_equal(count(s, "used = 7"), 1);
+  execute(s, "UPDATE image SET cubin = zeroblob(1000)");
+  OK(s, open_folders(s, s->folder, &c));
+  assert_false(has(s, c, 1));
+  assert_false(has_form(s, c));
+  put_form(s, c, 1); /* the user's own serves instead */
+  assert_true(has(s, c, 1));
+  assert_true(has_form(s, c));
+  image_cache_close(c);
+  assert_int_equal(count(s, "used = 7"), 1);
+}
+
+/* As a file of the user's own. */
+SCRATCH_TEST(further_folders_are_not_trusted_blindly) {
+  image_cache *c;
+  make_shared(s);
+  chmod(s->path, 0666);
+  OK(s, open_folders(s, s->folder, &c));
+  assert_false(has(s, c, 1));
+  image_cache_close(c);
+  FAILS(s, ERR_IO, "/proc/none", open_folders(s, "/proc/none", &c));
+  chmod(s->path, 0644);
+  OK(s, open_folders(s, s->folder, &c));
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+/* ---- of an earlier version ---------------------------------------------------------------------- */
+
+/* Version 1 had no forms. */
+static void make_version_1(scratch *s) {
+  execute(s, "DROP INDEX image_form; ALTER TABLE image DROP COLUMN form; PRAGMA user_version = 1");
+}
+
+SCRATCH_TEST(images_of_version_1_are_kept) {
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  image_cache_close(c);
+  make_version_1(s);
+  c = open_cache(s, 0);
+  assert_true(has(s, c, 1));
+  assert_false(has_form(s, c));
+  put_form(s, c, 2);
+  assert_true(has_form(s, c));
+  put_form(s, c, 1); /* its key is known: the row is left as it is */
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+/* What must not be written cannot be brought up to date. */
+SCRATCH_TEST(shared_file_of_version_1_is_left_alone) {
+  image_cache *c;
+  make_shared(s);
+  make_version_1(s);
+  OK(s, open_folders(s, s->folder, &c));
+  assert_false(has(s, c, 1));
+  image_cache_close(c);
+  c = open_cache(s, 0); /* its owner opens it */
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+  OK(s, open_folders(s, s->folder, &c));
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
 /* ---- behind a compiler ------------------------------------------------------------------------ */
 
 static const char KERNEL[] = "extern \"C\" __global__ void k(int *p) { *p = 7; }\n";

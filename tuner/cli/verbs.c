@@ -220,10 +220,11 @@ const cli_verb cli_verbs[] = {
      "(Ctrl-C, --limit) has compiled what counts; the same command continues. With --sizes, only\n"
      "the kernels of these problems.\n\n"
      "--arch names the architecture where the device is not at hand: after the installation of a\n"
-     "package, say.\n\n"
+     "package, say, which may fill /var/cache/autotune, where the programs of all users look.\n\n"
      "  autotune warm --device 0\n"
      "  autotune warm sgemm gemm --arch sm_90a --limit 200000000\n"
-     "  autotune warm sgemm --sizes my-sizes.txt\n",
+     "  autotune warm sgemm --sizes my-sizes.txt\n"
+     "  TUNED_CACHE=/var/cache/autotune autotune warm --arch sm_90a\n",
      cmd_warm},
     {"base", NULL, "base FILE [FAMILY ...] [--arch sm_80,sm_90a,compute_80,compute_90]",
      "Compile what libtuned serves where it has neither tuned nor compiled anything.",

@@ -3,6 +3,7 @@
  * Succeeds when tuning can work: on a GPU, or on the emulated device. */
 #define _GNU_SOURCE
 #include <string.h>
+#include <unistd.h>
 
 #include "base_images.h"
 #include "base_path.h"
@@ -111,6 +112,31 @@ static void check_cache(doctor *d) {
   image_cache_close(cache);
 }
 
+/* Opened as its owner does, so that the message says what is wrong. */
+static void check_shared_cache(doctor *d, const char *path) {
+  auto_str finding = {0};
+  image_cache *cache = NULL;
+  image_cache_totals totals = {0};
+  err e = {0};
+  int rc = image_cache_open(path, 0, &cache, &e);
+  rc = rc ? rc : image_cache_stat(cache, &totals, &e);
+  str_addf(&finding, "%s: %lld images that other users compiled, %lld KB", path, (long long)totals.n,
+           (long long)totals.nbytes / 1024);
+  say(d, !rc, "shared", rc ? e.message : str_text(&finding),
+      "not required: without it users compile for themselves");
+  image_cache_close(cache);
+}
+
+static void check_shared_caches(doctor *d) {
+  auto_arena a = {0};
+  const char *path;
+  for (size_t i = 0; image_cache_shared_path(i, &a, &path); i++) {
+    if (!access(path, F_OK)) {
+      check_shared_cache(d, path);
+    }
+  }
+}
+
 static int describe_base(const char *path, str *out, err *e) {
   auto_arena a = {0};
   base_images *images;
@@ -179,6 +205,7 @@ int cmd_doctor(const cli *c, err *e) {
   check_nvrtc(&d);
   check_database(&d);
   check_cache(&d);
+  check_shared_caches(&d);
   check_base(&d);
   check_templates(&d);
   check_peer(&d, &peer_cublas,
