@@ -38,6 +38,9 @@ void rt_emu_set_sample(rt_device *d, int64_t n);
 int64_t rt_emu_sample(const rt_device *d);
 /* rt_emu_set_print -- receives the output of the kernels' printf; NULL, initially: discard it */
 void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *text), void *context);
+/* rt_emu_n_params, rt_emu_param_nbytes -- of a kernel of an emulated device */
+size_t rt_emu_n_params(const rt_function *f);
+size_t rt_emu_param_nbytes(const rt_function *f, size_t i);
 /* rt_emu_last_finding -- of the last launch; valid until the next one */
 const rt_emu_finding *rt_emu_last_finding(const rt_device *d);
 

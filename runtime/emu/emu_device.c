@@ -282,6 +282,14 @@ void rt_emu_set_steps(rt_device *d, uint64_t n) {
   self(d)->steps = n ? n : step_limit;
 }
 
+size_t rt_emu_n_params(const rt_function *f) {
+  return (size_t)f->f->n_params;
+}
+
+size_t rt_emu_param_nbytes(const rt_function *f, size_t i) {
+  return f->f->params[i].nbytes;
+}
+
 void rt_emu_set_stop(rt_device *d, const volatile int *stop) {
   self(d)->stop = stop;
 }

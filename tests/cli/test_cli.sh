@@ -16,6 +16,7 @@ refuses 2 "ta" $autotune sgemm ta=x
 refuses 2 "m" $autotune sgemm m=1 m=2
 refuses 2 "--budget" $autotune sgemm --budget 0
 refuses 2 "--budget" $autotune sgemm --budget soon
+refuses 2 "--budget" $autotune sgemm --budget 1,2,3
 refuses 2 "did you mean 'random'" $autotune sgemm --strategy randm
 refuses 2 "--jobs" $autotune sgemm --jobs 0
 refuses 2 "did you mean --budget" $autotune sgemm --budgt 5

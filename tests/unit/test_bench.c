@@ -503,7 +503,8 @@ TEST(budgets_are_read) {
   assert_true(b.sec == 1.5);
   static const char *const wrong[][2] = {
       {"0", "--tune '0'"},     {"0s", "--tune '0s'"}, {"nans", "--tune 'nans'"},
-      {"1.5", "--tune '1.5'"}, {"", "empty"},         {"soon", "soon"}};
+      {"1.5", "--tune '1.5'"}, {"", "empty"},         {"soon", "soon"},
+      {"1,2,3", "1,2,3"},      {"5s,6s", "5s,6s"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_fails(budget_parse("tune", wrong[i][0], &a, &b, &e), &e, ERR_USAGE, wrong[i][1]);
   }

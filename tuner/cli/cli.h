@@ -16,66 +16,67 @@
 #include "tune.h"
 
 /* name (_ is typed as -), placeholder of the value (NULL: a flag), what it does */
-#define CLI_OPTIONS(X)                                                                             \
-  X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")         \
-  X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")          \
-  X(templates, "DIR", "folder of templates, before those of $TUNED_TEMPLATES (DIR:DIR)")           \
-  X(config, "LIST", "a configuration, NAME=VALUE,...; other parameters take their default")        \
-  X(budget, "WHAT",                                                                                \
-    "trials and seconds for one problem, in place of --effort: 200 | 90s | 200,90s")               \
-  X(effort, "NAME", "estimate (seconds), measure (a minute, default), patient (ten), exhaustive")  \
-  X(sizes, "FILE", "problems, one a line; or given here: \"m=256..4096*2 n=16,64 k=1024\"")        \
-  X(start, "FROM",                                                                                 \
-    "try first near problems' best: all (default), tuned (none built in), none; or FILE.txt")      \
-  X(objective, "WHAT",                                                                             \
-    "minimise time (default), energy, or edp, their product; energy needs a GPU")                  \
-  X(timing, "HOW", "stream: one launch after another (default); graph: in CUDA graphs")            \
-  X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \
-  X(seed, "N", "seed of random choices (default 1)")                                               \
-  X(jobs, "N", "compile processes (default: one a core)")                                          \
-  X(timeout, "SEC", "stop a compilation or measurement that takes longer (default 120)")           \
-  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")     \
-  X(sample, "N",                                                                                   \
-    "check: random configurations (default 20); portfolio: sizes (100); warm: sizes (200)")        \
-  X(limit, "BYTES", "of the cache of images, with what it holds already (default: its bound)")     \
-  X(all, NULL, "every valid configuration")                                                        \
-  X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
-  X(suite, "NAME", "problems of a suite, or of a file with one a line")                            \
-  X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")               \
-  X(error, NULL, "show the error of each contender's results")                                     \
-  X(claims, "FILE", "claims to test instead of the built-in ones")                                 \
-  X(by, "PARAMETER", "parameter to compare; learned: one or more to show")                         \
-  X(rounds, "N", "interleaved rounds (default 25)")                                                \
-  X(hot, NULL, "time with the buffers in cache instead of rotating past it")                       \
-  X(cubin, "FILE", "write the machine code")                                                       \
-  X(fatbin, "FILE", "write one file with the images for all of --arch")                            \
-  X(ptx, "FILE", "write the PTX")                                                                  \
-  X(source, "FILE", "write the CUDA source")                                                       \
-  X(header, "FILE", "write a C header that launches it")                                           \
-  X(embed, "FILE", "write a C source that holds the images and loads the device's one")            \
-  X(manifest, "FILE", "write a JSON description: kernel, configuration, measurement")              \
-  X(portfolio, NULL, "export the family's portfolio instead of one problem's kernel")              \
-  X(dispatch, "HOW", "how an exported portfolio chooses: models (default if any) or tree")         \
-  X(name, "NAME", "prefix of names in the header (default: the family)")                           \
-  X(runs, "N", "searches of each space, each with another seed (default 50)")                      \
-  X(ahead, "N", "candidates requested ahead of results (default 1)")                               \
-  X(plot, "FILE", "write a picture, as SVG")                                                       \
-  X(presets, "DIR", "write files for each device, to be built into the library")                   \
-  X(format, "NAME", "format of the file: t4 (default), kernel-tuner or csv")                       \
-  X(top, "N",                                                                                      \
-    "rows to show (tune 5, show 10); db prune: configurations to keep; export: variants")          \
-  X(importance, NULL, "show which parameters the time depends on")                                 \
-  X(json, NULL, "print one JSON object a line on standard output")                                 \
-  X(quiet, NULL, "print results and errors only")                                                  \
-  X(grid, "WHAT", "run-ptx: blocks, X,Y,Z; portfolio: ranges, \"m=16..8192 n=64\"")                \
-  X(loss, "SHARE", "how much slower than the best a size may be: 5% (default) or 0.05")            \
-  X(more, NULL,                                                                                    \
-    "portfolio: keep the stored portfolio's configurations, and time them at further sizes")       \
-  X(block, "X,Y,Z", "threads of a block")                                                          \
-  X(smem, "BYTES", "dynamic shared memory of a block")                                             \
-  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                     \
-  X(no_checks, NULL, "check only for accesses outside the device's memory; much faster")           \
-  X(emu_memory, "BYTES", "memory of the emulated device (default: half of the host's)")            \
+#define CLI_OPTIONS(X)                                                                              \
+  X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")          \
+  X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")           \
+  X(templates, "DIR", "folder of templates, before those of $TUNED_TEMPLATES (DIR:DIR)")            \
+  X(config, "LIST", "a configuration, NAME=VALUE,...; other parameters take their default")         \
+  X(budget, "WHAT",                                                                                 \
+    "trials and seconds for one problem, in place of --effort: 200 | 90s | 200,90s")                \
+  X(effort, "NAME", "estimate (seconds), measure (a minute, default), patient (ten), exhaustive")   \
+  X(sizes, "FILE", "problems, one a line; or given here: \"m=256..4096*2 n=16,64 k=1024\"")         \
+  X(start, "FROM",                                                                                  \
+    "try first near problems' best: all (default), tuned (none built in), none; or FILE.txt")       \
+  X(objective, "WHAT",                                                                              \
+    "minimise time (default), energy, or edp, their product; energy needs a GPU")                   \
+  X(timing, "HOW", "stream: one launch after another (default); graph: in CUDA graphs")             \
+  X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")           \
+  X(seed, "N", "seed of random choices (default 1)")                                                \
+  X(jobs, "N", "compile processes (default: one a core)")                                           \
+  X(timeout, "SEC",                                                                                 \
+    "stop a compilation or measurement that takes longer (120); check, profile, run-ptx: stop all") \
+  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")      \
+  X(sample, "N",                                                                                    \
+    "check: random configurations (default 20); portfolio: sizes (100); warm: sizes (200)")         \
+  X(limit, "BYTES", "of the cache of images, with what it holds already (default: its bound)")      \
+  X(all, NULL, "every valid configuration")                                                         \
+  X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                       \
+  X(suite, "NAME", "problems of a suite, or of a file with one a line")                             \
+  X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")                \
+  X(error, NULL, "show the error of each contender's results")                                      \
+  X(claims, "FILE", "claims to test instead of the built-in ones")                                  \
+  X(by, "PARAMETER", "parameter to compare; learned: one or more to show")                          \
+  X(rounds, "N", "interleaved rounds (default 25)")                                                 \
+  X(hot, NULL, "time with the buffers in cache instead of rotating past it")                        \
+  X(cubin, "FILE", "write the machine code")                                                        \
+  X(fatbin, "FILE", "write one file with the images for all of --arch")                             \
+  X(ptx, "FILE", "write the PTX")                                                                   \
+  X(source, "FILE", "write the CUDA source")                                                        \
+  X(header, "FILE", "write a C header that launches it")                                            \
+  X(embed, "FILE", "write a C source that holds the images and loads the device's one")             \
+  X(manifest, "FILE", "write a JSON description: kernel, configuration, measurement")               \
+  X(portfolio, NULL, "export the family's portfolio instead of one problem's kernel")               \
+  X(dispatch, "HOW", "how an exported portfolio chooses: models (default if any) or tree")          \
+  X(name, "NAME", "prefix of names in the header (default: the family)")                            \
+  X(runs, "N", "searches of each space, each with another seed (default 50)")                       \
+  X(ahead, "N", "candidates requested ahead of results (default 1)")                                \
+  X(plot, "FILE", "write a picture, as SVG")                                                        \
+  X(presets, "DIR", "write files for each device, to be built into the library")                    \
+  X(format, "NAME", "format of the file: t4 (default), kernel-tuner or csv")                        \
+  X(top, "N",                                                                                       \
+    "rows to show (tune 5, show 10); db prune: configurations to keep; export: variants")           \
+  X(importance, NULL, "show which parameters the time depends on")                                  \
+  X(json, NULL, "print one JSON object a line on standard output")                                  \
+  X(quiet, NULL, "print results and errors only")                                                   \
+  X(grid, "WHAT", "run-ptx: blocks, X,Y,Z; portfolio: ranges, \"m=16..8192 n=64\"")                 \
+  X(loss, "SHARE", "how much slower than the best a size may be: 5% (default) or 0.05")             \
+  X(more, NULL,                                                                                     \
+    "portfolio: keep the stored portfolio's configurations, and time them at further sizes")        \
+  X(block, "X,Y,Z", "threads of a block")                                                           \
+  X(smem, "BYTES", "dynamic shared memory of a block")                                              \
+  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                      \
+  X(no_checks, NULL, "check only for accesses outside the device's memory; much faster")            \
+  X(emu_memory, "BYTES", "memory of the emulated device (default: half of the host's)")             \
   X(help, NULL, "print this text")
 
 typedef struct cli {
@@ -111,6 +112,12 @@ void cli_print_help(FILE *f, const cli_verb *verb);
 const volatile sig_atomic_t *cli_catch_signals(void);
 /* cli_stop_flag -- the same once signals are caught; NULL before */
 const volatile sig_atomic_t *cli_stop_flag(void);
+
+/* cli_limit_time -- for verbs that run kernels in this process: the same flag, which --timeout SEC
+ * sets too; where nobody looks at it, the program ends two seconds later */
+int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e);
+/* cli_time_is_up -- has --timeout set the flag? */
+bool cli_time_is_up(void);
 
 /* cli_words_most -- err ERR_USAGE: too many words for the verb; names the first of them */
 int cli_words_most(const cli *c, size_t most, err *e);

@@ -7,7 +7,9 @@
 
 #include "cli.h"
 
-static volatile sig_atomic_t stop_flag;
+enum { GRACE_SEC = 2 };
+
+static volatile sig_atomic_t stop_flag, is_time_up;
 static bool is_catching;
 
 static void on_signal(int number) {
@@ -21,6 +23,34 @@ const volatile sig_atomic_t *cli_catch_signals(void) {
   sigaction(SIGTERM, &action, NULL);
   is_catching = true;
   return &stop_flag;
+}
+
+/* A compiler or a GPU's kernel does not look at the flag. */
+static void on_alarm(int number) {
+  static const char text[] = "autotune: stopped at the end of --timeout\n";
+  (void)number;
+  if (is_time_up) {
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    _exit(1);
+  }
+  stop_flag = is_time_up = 1;
+  alarm(GRACE_SEC);
+}
+
+int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e) {
+  struct sigaction action = {.sa_handler = on_alarm};
+  int64_t sec;
+  *stop = cli_catch_signals();
+  TRY(cli_number("timeout", c->timeout, 1, 1000000, 0, &sec, e));
+  if (sec) {
+    sigaction(SIGALRM, &action, NULL);
+    alarm((unsigned)sec);
+  }
+  return 0;
+}
+
+bool cli_time_is_up(void) {
+  return is_time_up;
 }
 
 const volatile sig_atomic_t *cli_stop_flag(void) {

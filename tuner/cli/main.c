@@ -42,6 +42,10 @@ static int finish(int rc, err *e) {
   if (!rc && (fflush(stdout) || ferror(stdout))) {
     rc = err_set(e, ERR_IO, "cannot write to standard output");
   }
+  if (rc == ERR_INTERRUPTED && cli_time_is_up()) {
+    err_clear(e);
+    rc = err_set(e, ERR_LIMIT, "stopped at the end of --timeout");
+  }
   if (rc) {
     complain(e);
   }

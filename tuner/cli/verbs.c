@@ -86,7 +86,7 @@ const cli_verb cli_verbs[] = {
      " device templates config arch cubin ptx source ", PROBLEM, cmd_build},
     {"profile", NULL, "profile FAMILY [FIELD=VALUE ...] [--config LIST]",
      "Count what a configuration does on the emulated device: instructions, sectors, conflicts.",
-     " device templates config json emu_memory ",
+     " device templates config timeout json emu_memory ",
      PROBLEM "\n  autotune profile sgemm m=1024 n=1024 k=1024 --device emu:a100\n", cmd_profile},
     {"devices", NULL, "devices", "List the GPUs and the emulated devices.", " json ", NULL,
      cmd_devices},
@@ -95,7 +95,7 @@ const cli_verb cli_verbs[] = {
 
     {"check", "compare", "check FAMILY [FIELD=VALUE ...] [--config LIST | --all | --sample N]",
      "Compare the results of configurations with the template's reference, untimed.",
-     " device templates config all sample seed json quiet no_checks emu_memory ",
+     " device templates config all sample seed timeout json quiet no_checks emu_memory ",
      PROBLEM
      "\nEvery output byte is compared; inputs and the memory around buffers must be unchanged.\n\n"
      "  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
@@ -257,7 +257,7 @@ const cli_verb cli_verbs[] = {
      cmd_spec},
     {"run-ptx", NULL, "run-ptx FILE.ptx KERNEL --grid 8 --block 256 --args \"buf:f32:1024 i32:5\"",
      "Run any PTX on the emulated device with its checks, and print what it did.",
-     " device grid block smem args no_checks emu_memory json ",
+     " device grid block smem args timeout no_checks emu_memory json ",
      "A parameter is buf:TYPE:COUNT, filled with random numbers (or buf:TYPE:COUNT:zero, :index,\n"
      ":none), or TYPE:VALUE. A finding names kernel, block, thread and line, and fails the run.\n",
      cmd_run_ptx},

@@ -26,10 +26,10 @@ int budget_parse(const char *option, const char *text, arena *a, tune_budget *b,
   *b = (tune_budget){0};
   for (char *p = copy ? strtok_r(copy, ",", &rest) : NULL; p; p = strtok_r(NULL, ",", &rest)) {
     int64_t v = 0;
-    if (take_seconds(p, &b->sec)) {
+    if (!b->sec && take_seconds(p, &b->sec)) {
       continue;
     }
-    if (!text_integer(p, &v) || v < 1 || v > INT32_MAX) {
+    if (b->trials || !text_integer(p, &v) || v < 1 || v > INT32_MAX) {
       return err_set(
           e, ERR_USAGE,
           "--%s '%s': give trials (200), at least 1, seconds (90s), at least 0.1s, or both "

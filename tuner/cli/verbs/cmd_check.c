@@ -115,7 +115,6 @@ static int check_many(checker *x, const search_strategy *order, size_t n, uint64
 }
 
 static int choose_checks(checker *x, err *e) {
-  x->stop = cli_catch_signals();
   if (rt_emu_is(x->k.device)) {
     rt_emu_set_stop(x->k.device, x->stop);
   }
@@ -132,6 +131,7 @@ static int check(checker *x, err *e) {
   int64_t n, seed;
   TRY(cli_number("sample", x->c->sample, 1, INT32_MAX, 20, &n, e));
   TRY(cli_number("seed", x->c->seed, 0, INT64_MAX, 1, &seed, e));
+  TRY(cli_limit_time(x->c, &x->stop, e));
   TRY(cli_kernel_open(x->c, &x->k, e));
   TRY(choose_checks(x, e));
   TRY(cached_compiler_open(&x->compiler, e));

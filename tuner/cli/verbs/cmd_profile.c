@@ -63,11 +63,14 @@ static int profile(profiler *x, err *e) {
   auto_str source = {0};
   size_t body;
   auto_image image = {0};
+  const volatile sig_atomic_t *stop;
+  TRY(cli_limit_time(x->c, &stop, e));
   TRY(cli_kernel_open(x->c, &x->k, e));
   if (!rt_emu_is(x->k.device)) {
     return err_set(e, ERR_USAGE,
                    "profile counts on the emulated device: --device emu; on a GPU use ncu");
   }
+  rt_emu_set_stop(x->k.device, stop);
   TRY(gen_config_check(x->k.g, &x->k.config, e));
   TRY(cached_compiler_open(&x->compiler, e));
   TRY(rt_checker_new(x->k.device, x->compiler, &x->checker, e));

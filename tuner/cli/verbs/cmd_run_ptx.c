@@ -81,10 +81,27 @@ static int parse_buffer(runner *r, parameter *p, char *rest, const char *word, e
   return r->d->ops->copy_in(r->d, at, p->host, nbytes, NULL, e);
 }
 
+/* A whole number must fit the type. */
+static bool parse_value(parameter *p, const char *text) {
+  const unsigned bits = 8 * (unsigned)dtype_nbytes(p->type);
+  char *end;
+  int64_t v;
+  if (dtype_is_float(p->type)) {
+    p->bits = dtype_encode(p->type, strtod(text, &end));
+    return end != text && !*end;
+  }
+  if (!text_integer(text, &v) || (v < 0 && !dtype_is_signed(p->type))) {
+    return false;
+  }
+  p->bits = (uint64_t)v & UINT64_MAX >> (64 - bits);
+  const int64_t half = bits < 64 ? INT64_C(1) << (bits - 1) : INT64_MAX;
+  return bits == 64 || (dtype_is_signed(p->type) ? v >= -half && v < half : v < 2 * half);
+}
+
 static int parse_parameter(runner *r, char *word, err *e) {
   parameter *p = &r->p[r->n];
   const char *shown = arena_text(&r->memory, word);
-  char *colon = strchr(word, ':'), *end;
+  char *colon = strchr(word, ':');
   if (r->n == MAX_ARGS || !colon) {
     return bad(shown, e);
   }
@@ -93,12 +110,7 @@ static int parse_parameter(runner *r, char *word, err *e) {
   if (!strcmp(word, "buf")) {
     return parse_buffer(r, p, colon + 1, shown, e);
   }
-  double v = strtod(colon + 1, &end);
-  if (!dtype_parse(word, &p->type) || end == colon + 1 || *end) {
-    return bad(shown, e);
-  }
-  p->bits = dtype_encode(p->type, v);
-  return 0;
+  return dtype_parse(word, &p->type) && parse_value(p, colon + 1) ? 0 : bad(shown, e);
 }
 
 static int parse_parameters(runner *r, err *e) {
@@ -114,13 +126,35 @@ static int parse_extent(runner *r, const char *option, const char *text, uint32_
   char *list = arena_text(&r->memory, text ? text : "1"), *save = NULL;
   size_t n = 0;
   out[0] = out[1] = out[2] = 1;
-  for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+  for (char *w = list; list && w; w = save) {
     int64_t v;
+    save = strchr(w, ',');
+    if (save) {
+      *save++ = 0;
+    }
     if (n == 3 || !text_integer(w, &v) || v < 1 || v > INT32_MAX) {
       return err_set(e, ERR_USAGE, "--%s '%s' is not one to three numbers from 1: 8 or 8,4,2",
                      option, text);
     }
     out[n++] = (uint32_t)v;
+  }
+  return list ? 0 : err_nomem(e);
+}
+
+/* The kernel's parameters must be those that --args gives. */
+static int match_parameters(const runner *r, const rt_function *f, const char *kernel, err *e) {
+  const size_t n = rt_emu_n_params(f);
+  if (n != r->n) {
+    return err_set(e, ERR_USAGE, "kernel %s has %zu parameter%s, but --args gives %zu", kernel, n,
+                   n == 1 ? "" : "s", r->n);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const parameter *p = &r->p[i];
+    const size_t given = p->is_buffer ? sizeof(rt_ptr) : dtype_nbytes(p->type);
+    if (rt_emu_param_nbytes(f, i) != given) {
+      return err_set(e, ERR_USAGE, "parameter %zu of kernel %s has %zu bytes, but --args gives %zu",
+                     i, kernel, rt_emu_param_nbytes(f, i), given);
+    }
   }
   return 0;
 }
@@ -131,12 +165,15 @@ static void print_kernel_text(void *context, const char *text) {
 }
 
 static int prepare(runner *r, err *e) {
+  const volatile sig_atomic_t *stop;
+  TRY(cli_limit_time(r->c, &stop, e));
   TRY(rt_device_open(r->c->device ? r->c->device : "emu", &r->d, e));
   if (!rt_emu_is(r->d)) {
     return err_set(e, ERR_USAGE,
                    "run-ptx runs on the emulated device: --device emu or emu:PROFILE");
   }
   rt_emu_set_checks(r->d, !r->c->no_checks);
+  rt_emu_set_stop(r->d, stop);
   rt_emu_set_print(r->d, print_kernel_text, NULL);
   return 0;
 }
@@ -151,6 +188,7 @@ static int launch(runner *r, rt_function *f, const char *kernel, err *e) {
   TRY(parse_extent(r, "block", r->c->block, block, e));
   TRY(cli_number("smem", r->c->smem, 0, INT32_MAX, 0, &smem, e));
   TRY(parse_parameters(r, e));
+  TRY(match_parameters(r, f, kernel, e));
   for (size_t i = 0; i < r->n; i++) {
     args[i] = &r->p[i].bits;
   }

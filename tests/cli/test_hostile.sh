@@ -1,0 +1,35 @@
+#!/bin/sh
+# test_hostile.sh -- input by other hands: kernels that never end, values out of range, files that are no
+# files. Each costs one line and a status other than 0. AUTOTUNE names the program.
+set -u
+. tests/fixtures/cli_fixture.sh
+seed=tests/emu/seeds/alu.ptx
+export TUNED_DEVICE=emu
+
+# ---- run-ptx: numbers and parameters
+runs="$autotune run-ptx $seed k"
+$runs --args buf:u32:1024 >"$folder/out" 2>&1 || complain "run-ptx: $(cat "$folder/out")"
+refuses 2 "--grid ''" $runs --args buf:u32:1024 --grid ""
+refuses 2 "--grid '1,'" $runs --args buf:u32:1024 --grid 1,
+refuses 2 "--block '0'" $runs --args buf:u32:1024 --block 0
+refuses 2 "i32:nan" $runs --args i32:nan
+refuses 2 "i32:99999999999" $runs --args i32:99999999999
+refuses 2 "u8:256" $runs --args u8:256
+refuses 2 "u32:-1" $runs --args u32:-1
+refuses 2 "i32:1.5" $runs --args i32:1.5
+refuses 2 "has 1 parameter, but --args gives 0" $runs
+refuses 2 "parameter 0 of kernel k has 8 bytes, but --args gives 4" $runs --args i32:1
+
+# ---- kernels that never end: the step limit, --timeout, and signals
+loop() {
+  printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %%p;\n%s\nret;\n}\n' "$1"
+}
+loop 'V: bar.sync 0; bra V;' >"$folder/barriers.ptx"
+refuses 1 "end of --timeout" timeout -k 1 20 $autotune run-ptx "$folder/barriers.ptx" k --block 1024 --timeout 1
+for signal in INT TERM; do
+  timeout -k 1 -s $signal 0.2 $autotune run-ptx "$folder/barriers.ptx" k --block 1024 --no-checks >"$folder/out" 2>&1
+  grep -q interrupted "$folder/out" || complain "SIG$signal in a loop of barriers: $(cat "$folder/out")"
+done
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]
