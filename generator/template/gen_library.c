@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "expr_value.h"
+#include "gen_pattern.h"
 #include "gen_sandbox.h"
 
 static gen_box *box_of(lua_State *L) {
@@ -76,6 +77,90 @@ static void set_helpers(lua_State *L) {
       lua_pushcclosure(L, op == EXPR_SEL ? choose : helper, 1);
       lua_setfield(L, -2, expr_laws[op].text);
     }
+  }
+}
+
+/* ---- functions whose work instructions do not show ------------------------------------------- */
+
+typedef enum charge {
+  CHARGE_COUNT,   /* argument 2 is a count */
+  CHARGE_MOVE,    /* arguments 2 and 3 are a range */
+  CHARGE_TABLE,   /* of its length */
+  CHARGE_SORT,    /* its comparisons */
+  CHARGE_TEXT,    /* texts are read: as numbers, for example */
+  CHARGE_RESULTS, /* as many results as arguments 2 and 3 say */
+} charge;
+
+/* Each use of `...` copies them all. */
+enum { RESULTS_MAX = 10000 };
+
+static double length(lua_State *L, int i) {
+  return lua_type(L, i) == LUA_TSTRING || lua_type(L, i) == LUA_TTABLE ? (double)lua_rawlen(L, i)
+                                                                       : 0;
+}
+
+static double texts_cost(lua_State *L, int first) {
+  double n = 0;
+  for (int i = first; i <= lua_gettop(L); i++) {
+    n += lua_type(L, i) == LUA_TSTRING ? (double)lua_rawlen(L, i) : 0;
+  }
+  return n / 8;
+}
+
+/* n log n comparisons, of texts as long as the longest */
+static double sort_cost(lua_State *L, int table) {
+  const double n = length(L, table);
+  double longest = 0;
+  for (lua_Integer i = 1; i <= (lua_Integer)n; i++) {
+    const int type = lua_rawgeti(L, table, i);
+    const double here = type == LUA_TSTRING ? (double)lua_rawlen(L, -1) : 0;
+    longest = here > longest ? here : longest;
+    lua_pop(L, 1);
+  }
+  return n / 4 + n * log2(n + 1) * longest / 128;
+}
+
+/* of string.byte and table.unpack; positions in a text may count from its end */
+static double results_cost(lua_State *L) {
+  const bool text = lua_type(L, 1) == LUA_TSTRING;
+  const double all = length(L, 1);
+  double first = (double)luaL_optinteger(L, 2, 1);
+  double last = luaL_optnumber(L, 3, text ? first : all);
+  if (text) {
+    first = first < 0 ? fmax(first + all + 1, 1) : first;
+    last = last < 0 ? last + all + 1 : fmin(last, all);
+  }
+  if (last - first >= RESULTS_MAX) {
+    luaL_error(L, "more than %d results", RESULTS_MAX);
+  }
+  return (last - first) / 4;
+}
+
+static double cost(lua_State *L, charge kind) {
+  switch (kind) {
+  case CHARGE_COUNT: return fabs((double)lua_tonumber(L, 2)) + texts_cost(L, 2);
+  case CHARGE_MOVE: return fabs((double)lua_tonumber(L, 3) - (double)lua_tonumber(L, 2));
+  case CHARGE_SORT: return lua_istable(L, 1) ? sort_cost(L, 1) : 0;
+  case CHARGE_TEXT: return texts_cost(L, 1);
+  case CHARGE_RESULTS: return results_cost(L);
+  case CHARGE_TABLE: break;
+  }
+  return length(L, 1) / 4;
+}
+
+static int charged(lua_State *L) {
+  double c = cost(L, (charge)lua_tointeger(L, lua_upvalueindex(2)));
+  gen_box_charge(box_of(L), c < 0 ? 0 : c < 1e18 ? (uint64_t)c : (uint64_t)1e18);
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+/* Replace functions of the table on top by their charged forms. */
+static void charge_for(lua_State *L, charge kind, const char *const *names) {
+  for (; *names; names++) {
+    lua_getfield(L, -1, *names);
+    lua_pushinteger(L, kind);
+    lua_pushcclosure(L, charged, 2);
+    lua_setfield(L, -2, *names);
   }
 }
 
@@ -156,7 +241,8 @@ static int ordered_pairs(lua_State *L) {
     lua_pushvalue(L, 3);
     lua_rawseti(L, 2, ++n);
   }
-  gen_box_charge(box_of(L), (uint64_t)n);
+  double c = (double)n + sort_cost(L, 2);
+  gen_box_charge(box_of(L), c < 1e18 ? (uint64_t)c : (uint64_t)1e18);
   lua_pushvalue(L, lua_upvalueindex(1)); /* table.sort */
   lua_pushvalue(L, 2);
   lua_pushcfunction(L, key_before);
@@ -165,53 +251,6 @@ static int ordered_pairs(lua_State *L) {
   lua_pushcclosure(L, next_pair, 2);
   lua_insert(L, 1);
   return 2;
-}
-
-/* ---- functions whose work instructions do not show ------------------------------------------- */
-
-typedef enum charge { CHARGE_PATTERN, CHARGE_COUNT, CHARGE_RANGE, CHARGE_TABLE } charge;
-
-static double length(lua_State *L, int i) {
-  return lua_type(L, i) == LUA_TSTRING || lua_type(L, i) == LUA_TTABLE ? (double)lua_rawlen(L, i)
-                                                                       : 0;
-}
-
-/* Backtracking takes at most about n^q steps, q the repetitions in the pattern. It seldom does, so
- * a thousandth of that is charged. */
-static double pattern_cost(lua_State *L) {
-  const char *p = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
-  int q = 1;
-  for (; *p; p++) {
-    q += strchr("*+-", *p) != NULL;
-  }
-  double n = length(L, 1);
-  return lua_toboolean(L, 4) ? n / 100 : n / 100 + pow(n, q) / 1000;
-}
-
-static double cost(lua_State *L, charge kind) {
-  switch (kind) {
-  case CHARGE_PATTERN: return pattern_cost(L);
-  case CHARGE_COUNT: return fabs((double)lua_tonumber(L, 2));
-  case CHARGE_RANGE: return fabs((double)lua_tonumber(L, 3) - (double)lua_tonumber(L, 2));
-  case CHARGE_TABLE: break;
-  }
-  return length(L, 1) / 4;
-}
-
-static int charged(lua_State *L) {
-  double c = cost(L, (charge)lua_tointeger(L, lua_upvalueindex(2)));
-  gen_box_charge(box_of(L), c < 1e18 ? (uint64_t)c : (uint64_t)1e18);
-  return lua_tocfunction(L, lua_upvalueindex(1))(L);
-}
-
-/* Replace functions of the table on top by their charged forms. */
-static void charge_for(lua_State *L, charge kind, const char *const *names) {
-  for (; *names; names++) {
-    lua_getfield(L, -1, *names);
-    lua_pushinteger(L, kind);
-    lua_pushcclosure(L, charged, 2);
-    lua_setfield(L, -2, *names);
-  }
 }
 
 /* ---- the tables ------------------------------------------------------------------------------ */
@@ -228,12 +267,15 @@ static void push_subset(lua_State *L, const char *const *names) {
 static void open_string(lua_State *L) {
   static const char *const names[] = {"byte",  "char",  "find", "format",  "gmatch", "gsub",  "len",
                                       "lower", "match", "rep",  "reverse", "sub",    "upper", NULL};
-  static const char *const patterns[] = {"find", "gmatch", "gsub", "match", NULL};
   static const char *const counts[] = {"rep", NULL};
+  static const char *const texts[] = {"lower", "reverse", "upper", NULL};
+  static const char *const results[] = {"byte", NULL};
   luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 0);
   push_subset(L, names);
-  charge_for(L, CHARGE_PATTERN, patterns);
+  gen_pattern_functions(L);
   charge_for(L, CHARGE_COUNT, counts);
+  charge_for(L, CHARGE_TEXT, texts);
+  charge_for(L, CHARGE_RESULTS, results);
   lua_getfield(L, -1, "format");
   lua_pushcclosure(L, format, 1);
   lua_setfield(L, -2, "format");
@@ -254,11 +296,15 @@ static void open_table(lua_State *L) {
   static const char *const names[] = {"concat", "insert", "move",   "pack",
                                       "remove", "sort",   "unpack", NULL};
   static const char *const ranges[] = {"move", NULL};
-  static const char *const tables[] = {"concat", "insert", "remove", "sort", "unpack", NULL};
+  static const char *const tables[] = {"concat", "insert", "remove", NULL};
+  static const char *const sorts[] = {"sort", NULL};
+  static const char *const results[] = {"unpack", NULL};
   luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
   push_subset(L, names);
-  charge_for(L, CHARGE_RANGE, ranges);
+  charge_for(L, CHARGE_MOVE, ranges);
   charge_for(L, CHARGE_TABLE, tables);
+  charge_for(L, CHARGE_SORT, sorts);
+  charge_for(L, CHARGE_RESULTS, results);
   lua_remove(L, -2);
 }
 
@@ -267,16 +313,22 @@ static void open_math(lua_State *L) {
                                       "huge",       "log",        "max", "min",  "modf",  "pi",
                                       "maxinteger", "mininteger", "sin", "sqrt", "tan",   "type",
                                       "ult",        "tointeger",  NULL};
+  static const char *const texts[] = {"abs", "ceil",      "cos", "exp",  "floor", "fmod",
+                                      "log", "max",       "min", "modf", "sin",   "sqrt",
+                                      "tan", "tointeger", "ult", NULL};
   luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 0);
   push_subset(L, names);
+  charge_for(L, CHARGE_TEXT, texts);
   lua_remove(L, -2);
 }
 
 static void open_base(lua_State *L) {
   static const char *const names[] = {"assert",   "error", "ipairs", "select",
                                       "tonumber", "type",  NULL};
+  static const char *const texts[] = {"tonumber", NULL};
   luaL_requiref(L, LUA_GNAME, luaopen_base, 0);
   push_subset(L, names);
+  charge_for(L, CHARGE_TEXT, texts);
   lua_remove(L, -2);
   lua_pushcfunction(L, to_text);
   lua_setfield(L, -2, "tostring");

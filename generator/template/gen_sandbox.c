@@ -10,14 +10,34 @@
 #include <string.h>
 
 enum {
-  HOOK_PERIOD = 1000,    /* instructions between two looks at the budget */
-  NBYTES_PER_STEP = 256, /* allocating this much counts as one instruction */
+  HOOK_PERIOD = 1000,        /* instructions between two looks at the budget */
+  NBYTES_PER_STEP = 256,     /* allocating this much counts as one instruction */
+  NBYTES_PER_LOOK = 1 << 15, /* of the longest text: counts as one instruction more */
 };
 
 static const uint64_t DEFAULT_INSTRUCTIONS = 20u * 1000 * 1000;
 static const size_t DEFAULT_NBYTES = (size_t)512 << 20;
 
 /* ---- limits ---------------------------------------------------------------------------------- */
+
+/* One instruction may compare two long texts, or read one as a number: with texts of n bytes it
+ * counts as 1 + n / NBYTES_PER_LOOK, and the budget is looked at more often. */
+static uint64_t weight(const gen_box *b) {
+  return 1 + b->longest / NBYTES_PER_LOOK;
+}
+
+static int period(const gen_box *b) {
+  return weight(b) < HOOK_PERIOD ? HOOK_PERIOD / (int)weight(b) : 1;
+}
+
+static void hook(lua_State *L, lua_Debug *ar);
+
+static void note_length(gen_box *b, size_t n) {
+  b->longest = n;
+  if (b->L && lua_gethook(b->L)) {
+    lua_sethook(b->L, hook, LUA_MASKCOUNT, period(b));
+  }
+}
 
 /* Lua's allocator. Sizes are charged too: one instruction can concatenate megabytes. */
 static void *allocate(void *ud, void *p, size_t old, size_t size) {
@@ -29,6 +49,9 @@ static void *allocate(void *ud, void *p, size_t old, size_t size) {
   }
   size_t had = p ? old : 0; /* without p, `old` is a type, not a size */
   if (size > had) {
+    if (!p && old == LUA_TSTRING && size > b->longest) {
+      note_length(b, size);
+    }
     b->n_allocations++;
     b->used += size / NBYTES_PER_STEP;
     if (b->fail_at && b->n_allocations >= b->fail_at) {
@@ -67,7 +90,8 @@ void gen_box_charge(gen_box *b, uint64_t instructions) {
 
 static void hook(lua_State *L, lua_Debug *ar) {
   (void)ar;
-  gen_box_charge(box_of(L), HOOK_PERIOD);
+  gen_box *b = box_of(L);
+  gen_box_charge(b, (uint64_t)lua_gethookcount(L) * weight(b));
 }
 
 /* ---- errors ---------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ typedef struct gen_box {
   size_t nbytes, max_nbytes;
   uint64_t used, budget, max_instructions; /* of the run under way; per run */
   uint64_t n_allocations, fail_at;
+  size_t longest; /* of all texts that scripts created, in bytes */
   const volatile int *stop;
   bool full, spent;      /* a limit was reached: memory, budget */
   bool lazy;             /* gen_options */

@@ -1,7 +1,13 @@
 /* test_gen_sandbox.c -- a template cannot reach outside, run for ever or take all memory, and a
  * failed allocation is an error and nothing worse. */
 #define _GNU_SOURCE
+#include <lauxlib.h>
+#include <lualib.h>
+
 #include "gen_fixture.h"
+#include "gen_pattern.h"
+#include "gen_sandbox.h"
+#include "random.h"
 
 /* A small budget, so that endless templates end soon. */
 static const gen_options tight = {
@@ -61,12 +67,119 @@ TEST(loops_without_an_end_are_ended) {
       "1 local t = {} for i = 1, 100000 do t[i] = 'x' end while true do table.concat(t) end",
       "1 local t = {} for i = 1, 10000 do t[i] = i end while true do for k in pairs(t) do break "
       "end end",
+      /* each was an endless loop of the C library, or cost more than it was charged */
+      "('a'):rep(3000):find(('a?'):rep(40) .. ('a'):rep(40) .. 'b')",
+      "('('):rep(200000):find('%b()%b()b')",
+      "('a'):rep(3000):match(('a-'):rep(40) .. 'b', 1, true)",
+      "('a'):rep(3000):find(('(a*)'):rep(9) .. '%1%2b', 1, false)",
+      "1 for w in ('a'):rep(3000):gmatch(('a*'):rep(9) .. 'b') do end",
+      "1 local s = ('a'):rep(1000000) while true do s:find('ab', 1, true) end",
+      "1 local s = ('a'):rep(1000000) while true do s:find('ab') end",
+      "1 local s, t = ('a'):rep(100000), {} for i = 1, 80 do t[i] = s .. i end "
+      "while true do table.sort(t) end",
+      "1 local s, t = ('a'):rep(100000), {} for i = 1, 80 do t[s .. i] = i end "
+      "while true do for k in pairs(t) do break end end",
+      "1 local s = ('1'):rep(1000000) while true do tonumber(s) end",
+      "1 local s = ('1'):rep(1000000) while true do math.floor(s) end",
+      "1 local s = ('a'):rep(1000000) local t, u = s .. 'b', s .. 'c' "
+      "while true do local x = t < u end",
+      "1 local t = {} while true do table.unpack(t, 1, 9999) end",
   };
   for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
     load_fails(loops[i], ERR_LIMIT, "it takes more than 2000000 instructions");
   }
   load_fails("(function() local function f() return 1 + f() end return f() end)()", ERR_LIMIT,
              "memory");
+}
+
+TEST(results_are_bounded) {
+  load_fails("table.unpack({}, 1, 100000)", ERR_TEMPLATE, "more than 10000 results");
+  load_fails("('x'):rep(20000):byte(1, -1)", ERR_TEMPLATE, "more than 10000 results");
+}
+
+/* ---- patterns: the results are Lua's --------------------------------------------------------- */
+
+/* Calls function `name` of the table at `library` with the arguments from `first` to `last`; its
+ * results, or what kind of error it made, as a text. */
+static void outcome_of(lua_State *L, int library, const char *name, int first, int last, str *out) {
+  const int top = lua_gettop(L);
+  lua_getfield(L, library, name);
+  for (int i = first; i <= last; i++) {
+    lua_pushvalue(L, i);
+  }
+  const int failed = lua_pcall(L, last - first + 1, LUA_MULTRET, 0);
+  str_addf(out, "%s:", failed ? "failed" : name);
+  for (int i = top + 1; i <= lua_gettop(L) && !failed; i++) {
+    str_addf(out, " %s", luaL_tolstring(L, i, NULL));
+    lua_pop(L, 1);
+  }
+  lua_settop(L, top);
+}
+
+static void random_text(lua_State *L, uint64_t *r, const char *const *words, size_t n_words,
+                        int most) {
+  auto_str s = {0};
+  for (int n = (int)random_below(r, (size_t)most); n > 0; n--) {
+    str_add(&s, words[random_below(r, n_words)]);
+  }
+  lua_pushstring(L, str_text(&s));
+}
+
+/* stack: 1 Lua's library, 2 ours, 3 text, 4 pattern, 5 replacement or position */
+static void compare_patterns(gen_box *b, void *ud) {
+  static const char *const letters[] = {"a", "b", "(", ")", "1", " ", "]", "%", "-", "A"};
+  static const char *const items[] = {"a",    "b",     ".",     "%a",   "%d",   "%u", "[ab]",
+                                      "[^a]", "[%d-]", "[a-z]", "[]a]", "*",    "+",  "-",
+                                      "?",    "(",     ")",     "()",   "%b()", "%1", "%f[%a]",
+                                      "^",    "$",     "%",     "[",    "%%",   "%(", "%)"};
+  static const char *const with[] = {"x", "%0", "%1", "%2", "%%", "<", "%"};
+  lua_State *L = b->L;
+  uint64_t *r = ud;
+  luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 0);
+  lua_newtable(L);
+  gen_pattern_functions(L);
+  for (int i = 0; i < 10000; i++) {
+    static const char *const names[] = {"find", "match", "gsub"};
+    const char *name = names[i % 3];
+    auto_str lua = {0}, ours = {0};
+    lua_settop(L, 2);
+    random_text(L, r, letters, sizeof letters / sizeof *letters, 12);
+    random_text(L, r, items, sizeof items / sizeof *items, 7);
+    if (i % 3 == 2) {
+      random_text(L, r, with, sizeof with / sizeof *with, 4);
+    } else {
+      lua_pushinteger(L, (lua_Integer)random_below(r, 16) - 8);
+    }
+    outcome_of(L, 1, name, 3, 5, &lua);
+    outcome_of(L, 2, name, 3, 5, &ours);
+    if (strcmp(str_text(&lua), str_text(&ours))) {
+      fail_msg("%s('%s', '%s'): Lua '%s', ours '%s'", name, lua_tostring(L, 3), lua_tostring(L, 4),
+               str_text(&lua), str_text(&ours));
+    }
+  }
+}
+
+TEST(patterns_are_those_of_lua) {
+  gen_box b;
+  err e = {0};
+  uint64_t r = 1;
+  assert_ok(gen_box_open(&b, NULL, &e), &e);
+  b.max_instructions = UINT64_MAX;
+  assert_ok(gen_box_run(&b, compare_patterns, &r, false, &e), &e);
+  gen_box_close(&b);
+  street s = street_mini("first @{B}",
+                         "@{(('one two'):gsub('%w+', function(w) return w:upper() end))}\n"
+                         "@{(('a=1, b=2'):gsub('(%w)=%w', { a = 'x' }))}\n"
+                         "@ for k, v in ('a=1, b=2'):gmatch('(%w)=(%w)') do\n@{k}@{v}\n@ end",
+                         "");
+  auto_str out = {0};
+  size_t body;
+  assert_ok(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e);
+  assert_non_null(strstr(out.p, "ONE TWO\n"));
+  assert_non_null(strstr(out.p, "x, b=2\n"));
+  assert_non_null(strstr(out.p, "a1\n"));
+  assert_non_null(strstr(out.p, "b2\n"));
+  street_close(&s);
 }
 
 TEST(memory_is_limited) {
