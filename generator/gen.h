@@ -38,6 +38,8 @@ typedef struct gen_file {
 typedef struct gen_options {
   const char *const *folders; /* searched first, in this order; may be NULL */
   size_t n_folders;
+  const char
+      *data; /* folder of files of test data that are not beside their template; may be NULL */
   uint64_t max_instructions; /* Lua instructions per evaluation; 0 takes 20 million */
   size_t max_nbytes;         /* Lua memory of one template; 0 takes 512 MiB */
   size_t max_source_nbytes;  /* one generated source; 0 takes 4 MiB */
@@ -453,7 +455,9 @@ typedef enum gen_fill_kind {
   GEN_FILL_CONSTANT,
   GEN_FILL_BITS,
   GEN_FILL_RAMP,
-  GEN_FILL_SORTED
+  GEN_FILL_SORTED,
+  GEN_FILL_FILE, /* the host reads or computes these two */
+  GEN_FILL_LUA
 } gen_fill_kind;
 
 typedef struct gen_datum { /* one argument as tests and timing pass it */
@@ -463,9 +467,11 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
   bool optional;    /* buffers: the address may be NULL */
   gen_fill_kind fill;
-  double a, b;   /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
+  double a, b;      /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
                     bits: the bitwise and of a random words; ramp: a + b * index */
-  uint64_t bits; /* scalars */
+  const char *file; /* GEN_FILL_FILE: its path */
+  double tolerance_abs, tolerance_rel; /* of outputs: their own, or those of gen_data */
+  uint64_t bits;                       /* scalars */
 } gen_datum;
 
 typedef struct gen_data {
@@ -475,6 +481,12 @@ typedef struct gen_data {
 
 /* gen_data_make -- the arguments of case i, i < n_cases */
 int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err *e);
+
+/* gen_data_compute -- the contents of a buffer that a Lua function of the template gives, GEN_FILL_LUA.
+ *   in   datum   of that argument, by gen_data_make
+ *   out  bytes   datum->count elements
+ *   err  ERR_TEMPLATE  the function failed, or gave no number that the type has; ERR_LIMIT */
+int gen_data_compute(gen_instance *g, size_t arg, const gen_datum *datum, void *bytes, err *e);
 
 /* gen_data_given -- the same for a call: scalars that the caller gives have these bits, per
  * argument */

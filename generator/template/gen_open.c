@@ -208,6 +208,7 @@ static int prepare(tmpl *t, const gen_options *options, arena *marks, err *e) {
   }
   size_t max = options ? options->max_source_nbytes : 0;
   t->max_source_nbytes = max ? max : DEFAULT_SOURCE_NBYTES;
+  t->data = options ? options->data : NULL;
   TRY(gen_box_open(&t->box, options, e));
   t->box.env = &t->env;
   t->box.home = (gen_line){t->pub.path, 0};
@@ -222,6 +223,7 @@ static int read_it(tmpl *t, const gen_options *options, err *e) {
   const int rc = prepare(t, options, &marks, e);
   arena_clear(&marks);
   t->outline = NULL;
+  t->data = NULL;
   str_clear(&t->text);
   if (!rc) {
     lua_gc(t->box.L, LUA_GCCOLLECT);

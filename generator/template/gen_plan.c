@@ -306,6 +306,7 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
   d->optional = rule->optional && condition(j, rule->optional);
   d->fill = rule->fill;
+  d->file = rule->file;
   d->a = rule->a ? real(j, rule->a) : 0;
   d->b = rule->b ? real(j, rule->b) : 0;
   if (d->fill == GEN_FILL_BITS && !(d->a >= 1 && d->a <= 64 && d->a == floor(d->a))) {
@@ -340,6 +341,13 @@ static void data(gen_box *b, void *ud) {
   out->args = args;
   out->tolerance_abs = tolerance(j, t->tolerance_abs);
   out->tolerance_rel = tolerance(j, t->tolerance_rel);
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    const gen_arg_rule *rule = &t->args[i];
+    args[i].tolerance_abs =
+        rule->tolerance_abs ? tolerance(j, rule->tolerance_abs) : out->tolerance_abs;
+    args[i].tolerance_rel =
+        rule->tolerance_rel ? tolerance(j, rule->tolerance_rel) : out->tolerance_rel;
+  }
   *j->data = out;
 }
 

@@ -116,12 +116,9 @@ static const gen_expr *need_expression(gen_reader *r, const char *key, unsigned 
 }
 
 static void read_rates(gen_reader *r) {
-  static const char *const keys[] = {"abs", "rel", NULL};
   tmpl *t = r->t;
   gen_need(r, "tolerance");
-  gen_keys(r, keys);
-  t->tolerance_abs = need_expression(r, "abs", GEN_READS_PROBLEM);
-  t->tolerance_rel = need_expression(r, "rel", GEN_READS_PROBLEM);
+  gen_read_tolerance(r, GEN_READS_PROBLEM, &t->tolerance_abs, &t->tolerance_rel);
   gen_leave(r);
   t->flops = need_expression(r, "flops", GEN_READS_PROBLEM);
   t->bytes = need_expression(r, "bytes", GEN_READS_PROBLEM);

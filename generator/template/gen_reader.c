@@ -245,6 +245,17 @@ const gen_expr *gen_numeric_at(gen_reader *r, const char *key, unsigned kinds) {
   return x;
 }
 
+void gen_read_tolerance(gen_reader *r, unsigned kinds, const gen_expr **abs, const gen_expr **rel) {
+  static const char *const keys[] = {"abs", "rel", NULL};
+  gen_keys(r, keys);
+  gen_need(r, "abs");
+  *abs = gen_numeric(r, kinds);
+  gen_leave(r);
+  gen_need(r, "rel");
+  *rel = gen_numeric(r, kinds);
+  gen_leave(r);
+}
+
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Words that C++ and CUDA keep for themselves, and ours; parameters become constants of CUDA text.

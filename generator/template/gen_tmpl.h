@@ -29,8 +29,11 @@ typedef struct gen_arg_rule {
   const gen_expr *lines, *line; /* of them, when count is ld * max(0, lines - 1) + line; or NULL */
   const gen_expr *optional;     /* buffers; may be NULL: never */
   gen_fill_kind fill;
-  const gen_expr *a, *b; /* of the fill; may be NULL */
-  bool is_field;         /* has the name of a field, and its value */
+  const gen_expr *a, *b;                         /* of the fill; may be NULL */
+  const char *file;                              /* GEN_FILL_FILE */
+  int function;                                  /* GEN_FILL_LUA: its place in Lua's registry */
+  const gen_expr *tolerance_abs, *tolerance_rel; /* NULL: the template's */
+  bool is_field;                                 /* has the name of a field, and its value */
 } gen_arg_rule;
 
 typedef struct gen_workspace {
@@ -123,6 +126,7 @@ typedef struct tmpl {
   str text;                /* of the file, while it is read */
   const gen_file *builtin; /* with the same text, for good; NULL: none */
   const char *folder;      /* where it lies, "" or ending in a slash; NULL: built in */
+  const char *data;        /* gen_options, while the template is read */
   gen_included *included;
   const gen_mark *outline; /* likewise */
   gen_symbols symbols;

@@ -158,6 +158,8 @@ static uint64_t whole(dtype t, double value) {
 static filling make_filling(const gen_datum *m, uint64_t seed) {
   filling f = {.type = (int32_t)m->type, .kind = (int32_t)m->fill, .seed = seed};
   switch (m->fill) {
+  case GEN_FILL_FILE:
+  case GEN_FILL_LUA: break; /* the host's */
   case GEN_FILL_CONSTANT: f.bits = dtype_encode(m->type, m->a); break;
   case GEN_FILL_NORMAL: f.offset = m->a, f.scale = m->b; break;
   case GEN_FILL_BITS: f.span = (uint64_t)m->a; break;

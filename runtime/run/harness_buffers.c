@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "harness.h"
 
+#include "data_file.h"
 #include "emu.h"
 
 enum {
@@ -48,6 +49,10 @@ static uint64_t largest(const rt_harness *b, size_t arg) {
   return most;
 }
 
+bool harness_is_recorded(const harness_case *c, size_t arg) {
+  return c->captured && c->captured->bytes[arg];
+}
+
 /* ---- on the host: the cases ------------------------------------------------------------------ */
 
 static int make_data(rt_harness *b, gen_instance *g, size_t i, err *e) {
@@ -60,10 +65,45 @@ static int make_data(rt_harness *b, gen_instance *g, size_t i, err *e) {
   return gen_data_make(g, i - (b->captured != NULL), &b->memory, &c->data, e);
 }
 
+static bool same_fill(const gen_datum *a, const gen_datum *b) {
+  return a->type == b->type && a->count == b->count && a->fill == b->fill && a->a == b->a &&
+         a->b == b->b;
+}
+
+/* The same in all cases in which there are as many elements. */
+static int find_contents(rt_harness *b, gen_instance *g, harness_case *c, size_t arg, err *e) {
+  const gen_datum *d = &c->data->args[arg];
+  for (const harness_case *o = b->cases; o < c; o++) {
+    if (o->contents[arg] && same_fill(d, &o->data->args[arg])) {
+      c->contents[arg] = o->contents[arg];
+      return 0;
+    }
+  }
+  void *bytes = arena_new(&b->memory, harness_nbytes(c, arg) + 1);
+  if (!bytes) {
+    return err_nomem(e);
+  }
+  c->contents[arg] = bytes;
+  return d->fill == GEN_FILL_FILE ? data_file_read(d, b->t->args[arg].name, bytes, e)
+                                  : gen_data_compute(g, arg, d, bytes, e);
+}
+
+static int make_contents(rt_harness *b, gen_instance *g, harness_case *c, err *e) {
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    const gen_fill_kind fill = c->data->args[i].fill;
+    const bool by_host = fill == GEN_FILL_FILE || fill == GEN_FILL_LUA;
+    if (by_host && harness_is_buffer(b, i) && !harness_is_recorded(c, i)) {
+      TRY(find_contents(b, g, c, i, e));
+    }
+  }
+  return 0;
+}
+
 static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   harness_case *c = &b->cases[i];
   size_t n = b->t->n_args;
   TRY(make_data(b, g, i, e));
+  c->contents = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->magnitude = ARENA_ARRAY(&b->memory, double, n + 1);
   c->given = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->at = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
@@ -71,7 +111,8 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
   c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
-  if (!c->magnitude || !c->given || !c->at || !c->expected || !c->values || !c->args || !c->zones) {
+  if (!c->contents || !c->magnitude || !c->given || !c->at || !c->expected || !c->values ||
+      !c->args || !c->zones) {
     return err_nomem(e);
   }
   for (size_t j = 0; j < n; j++) {
@@ -79,7 +120,7 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
     c->values[j] = c->data->args[j].bits;
     c->args[j] = &c->values[j];
   }
-  return 0;
+  return make_contents(b, g, c, e);
 }
 
 int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
@@ -119,10 +160,6 @@ static void lay_out(rt_harness *b) {
   }
   b->stride = round_up(end, ALIGNMENT);
   b->set_nbytes = footprint;
-}
-
-bool harness_is_recorded(const harness_case *c, size_t arg) {
-  return c->captured && c->captured->bytes[arg];
 }
 
 /* One set, masters, expected results, and recorded contents. */
@@ -238,11 +275,6 @@ int harness_allocate(rt_harness *b, err *e) {
 
 /* ---- contents ------------------------------------------------------------------------------ */
 
-static bool same_fill(const gen_datum *a, const gen_datum *b) {
-  return a->type == b->type && a->count == b->count && a->fill == b->fill && a->a == b->a &&
-         a->b == b->b;
-}
-
 /* The emulator runs a sample of each launch's blocks, which must not apply to the filling kernels:
  * inputs of zeros cost other than random ones where data decide (atomics on bins). A kernel fills
  * only the beginning of a large input, and copies repeat it, since filling all of it would take
@@ -270,8 +302,10 @@ static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err 
     return 0;
   }
   int64_t sample = rt_emu_is(b->d) ? rt_emu_sample(b->d) : 0;
-  TRY(sample ? fill_sampled(b, wanted, arg, sample, e)
-             : rt_checker_fill(b->checker, wanted, arg + 1, b->masters[arg], e));
+  TRY(c->contents[arg] ? b->d->ops->copy_in(b->d, b->masters[arg], c->contents[arg],
+                                            harness_nbytes(c, arg), NULL, e)
+      : sample         ? fill_sampled(b, wanted, arg, sample, e)
+                       : rt_checker_fill(b->checker, wanted, arg + 1, b->masters[arg], e));
   b->filled[arg] = *wanted;
   return 0;
 }

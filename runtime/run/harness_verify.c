@@ -36,8 +36,8 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
                      .ref = c->expected[arg],
                      .count = m->count,
                      .type = m->type,
-                     .tolerance_abs = c->data->tolerance_abs * c->magnitude[arg],
-                     .tolerance_rel = c->data->tolerance_rel,
+                     .tolerance_abs = m->tolerance_abs * c->magnitude[arg],
+                     .tolerance_rel = m->tolerance_rel,
                      .poisoned = harness_is_poisoned(b, c, arg)};
   memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
   return rt_checker_compare(b->checker, &v, finding, e);

@@ -274,6 +274,98 @@ FAKE_TEST(test_separate) {
   assert_int_equal(b->f.launches - before, 1);
 }
 
+/* ---- test data of the host --------------------------------------------------------------------- */
+
+static float seen[4]; /* of x and y, the first element and the last */
+
+static void looks(fake *f, void **args) {
+  const long long n = FAKE_ARG(args, 0, long long);
+  const float *x = fake_memory(FAKE_ARG(args, 2, rt_ptr)),
+              *y = fake_memory(FAKE_ARG(args, 3, rt_ptr));
+  const float now[] = {x[0], x[n - 1], y[0], y[n - 1]};
+  memcpy(seen, now, sizeof seen);
+  probe(f, args);
+}
+
+/* The probe with these fills of x and y, and a harness of it. */
+static int fill_with(bed *b, const char *x, const char *y) {
+  static const char fill[] = "fill = { 'uniform', -1, 1 }";
+  auto_str text = {0};
+  const char *first = strstr(probe_lua, fill), *second = strstr(first + 1, fill);
+  drop_bench(b);
+  gen_instance_free(b->g);
+  gen_close(b->t);
+  b->g = NULL, b->t = NULL;
+  str_add_n(&text, probe_lua, (size_t)(first - probe_lua));
+  str_addf(&text, "fill = %s", x);
+  str_add_n(&text, first + sizeof fill - 1, (size_t)(second - first) - (sizeof fill - 1));
+  str_addf(&text, "fill = %s%s", y, second + sizeof fill - 1);
+  bind(b, str_text(&text));
+  OK(b, rt_checker_new(&b->f.device, b->c, &b->checker, &b->e));
+  OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
+  return rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &b->bench, &b->e);
+}
+
+/* A file beside the template; the name is good until the next call. */
+static const char *data_file(const char *head, size_t n, const float *values, size_t n_values) {
+  static char name[64];
+  char path[96];
+  auto_str bytes = {0};
+  err e = {0};
+  str_add_n(&bytes, head, n);
+  str_add_n(&bytes, (const char *)values, n_values * sizeof *values);
+  snprintf(name, sizeof name, "test_run_%d.npy", (int)getpid());
+  snprintf(path, sizeof path, "/tmp/%s", name);
+  assert_ok(file_write(path, bytes.p, bytes.n, &e), &e);
+  return name;
+}
+
+#define NPY(descr, shape)                                                                          \
+  "\x93NUMPY\1\0\x44\0{'descr': '" descr "', 'fortran_order': False, 'shape': " shape ", }\n"
+
+static void fails_with(bed *b, const char *fill, int code, const char *words) {
+  err_clear(&b->e);
+  assert_fails(fill_with(b, fill, "{ 'constant', 1 }"), &b->e, code, words);
+  err_clear(&b->e);
+}
+
+FAKE_TEST(test_data_of_the_host) {
+  rt_check c;
+  float values[100];
+  char fill[100];
+  for (int i = 0; i < 100; i++) {
+    values[i] = (float)(3 * i + 1);
+  }
+  const char *name = data_file("", 0, values, 100);
+  b->functions[0].run = looks;
+  snprintf(fill, sizeof fill, "{ 'file', '%s' }", name);
+  OK(b, fill_with(b, fill, "{ 'lua', function(i, n, fields) return i + n + fields.n / 8 end }"));
+  OK(b, check(b, GOOD, &c));
+  assert_true(seen[0] == 1 && seen[1] == 298 && seen[2] == 112.5f && seen[3] == 211.5f);
+  static const char head[] = NPY("<f4", "(25, 4)       ");
+  assert_int_equal(sizeof head - 1, 10 + 0x44);
+  data_file(head, sizeof head - 1, values, 100);
+  OK(b, fill_with(b, "{ 'constant', 7 }", fill));
+  OK(b, check(b, GOOD, &c));
+  assert_true(seen[0] == 7 && seen[2] == 1 && seen[3] == 298);
+  data_file(head, sizeof head - 1, values, 99);
+  fails_with(b, fill, ERR_IO, "ends early");
+  data_file("", 0, values, 99);
+  fails_with(b, fill, ERR_USAGE, "it has 396 bytes, and 'x' has 100 elements of f32");
+  static const char wide[] = NPY("<f8", "(100,)        ");
+  data_file(wide, sizeof wide - 1, values, 100);
+  fails_with(b, fill, ERR_USAGE, "it holds elements of <f8, and 'x' is f32");
+  static const char less[] = NPY("<f4", "(10, 9)       ");
+  data_file(less, sizeof less - 1, values, 90);
+  fails_with(b, fill, ERR_USAGE, "it holds 90 elements, and 'x' has 100");
+  fails_with(b, "{ 'file', 'nowhere.bin' }", ERR_NOTFOUND, "cannot open the data of 'x'");
+  fails_with(b, "{ 'lua', function(i) return 'a' end }", ERR_TEMPLATE,
+             "the fill of 'x' gives string for element 0, not a number");
+  fails_with(b, "{ 'lua', function(i) while true do end end }", ERR_LIMIT, "instructions");
+  snprintf(fill, sizeof fill, "/tmp/%s", name);
+  unlink(fill);
+}
+
 /* ---- timing -------------------------------------------------------------------------------- */
 
 static bool near(double a, double b) {

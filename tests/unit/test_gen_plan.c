@@ -171,6 +171,16 @@ TEST(launches_may_overlap) {
   }
 }
 
+TEST(outputs_may_have_their_own_tolerance) {
+  auto_street s =
+      street_mini("'out', count = 'n'",
+                  "'out', count = 'n', tolerance = { abs = 'n / 4', rel = 0.5 }", "n=100");
+  const gen_data *d;
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_true(d->args[3].tolerance_abs == 25 && d->args[3].tolerance_rel == 0.5);
+  assert_true(d->args[2].tolerance_abs == d->tolerance_abs && d->args[2].tolerance_rel == 0);
+}
+
 TEST(fills_are_told) {
   static const char *const odd[] = {"0", "2.5", "65", "-1"};
   const gen_data *d;

@@ -20,6 +20,7 @@
   X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")          \
   X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")           \
   X(templates, "DIR", "folder of templates, before those of $TUNED_TEMPLATES (DIR:DIR)")            \
+  X(data, "DIR", "folder of test data, for fills from files that are not beside the template")      \
   X(config, "LIST", "a configuration, NAME=VALUE,...; other parameters take their default")         \
   X(budget, "WHAT",                                                                                 \
     "trials and seconds for one problem, in place of --effort: 200 | 90s | 200,90s")                \

@@ -10,7 +10,7 @@
 const cli_verb cli_verbs[] = {
     {"tune", "tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
      "Search for the fastest configuration of a problem and store the results.",
-     " device db templates effort budget sizes start objective timing strategy seed jobs timeout "
+     " device db templates data effort budget sizes start objective timing strategy seed jobs timeout "
      "json quiet top emu_memory ",
      PROBLEM
      "Without fields, the template's bench sizes are tuned one after another (on the emulated\n"
@@ -86,7 +86,7 @@ const cli_verb cli_verbs[] = {
      " device templates config arch cubin ptx source ", PROBLEM, cmd_build},
     {"profile", NULL, "profile FAMILY [FIELD=VALUE ...] [--config LIST]",
      "Count what a configuration does on the emulated device: instructions, sectors, conflicts.",
-     " device templates config timeout json emu_memory ",
+     " device templates data config timeout json emu_memory ",
      PROBLEM "\n  autotune profile sgemm m=1024 n=1024 k=1024 --device emu:a100\n", cmd_profile},
     {"devices", NULL, "devices", "List the GPUs and the emulated devices.", " json ", NULL,
      cmd_devices},
@@ -95,14 +95,14 @@ const cli_verb cli_verbs[] = {
 
     {"check", "compare", "check FAMILY [FIELD=VALUE ...] [--config LIST | --all | --sample N]",
      "Compare the results of configurations with the template's reference, untimed.",
-     " device templates config all sample seed timeout json quiet no_checks emu_memory ",
+     " device templates data config all sample seed timeout json quiet no_checks emu_memory ",
      PROBLEM
      "\nEvery output byte is compared; inputs and the memory around buffers must be unchanged.\n\n"
      "  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
      cmd_check},
     {"bench", NULL, "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
      "Time the kernel that libtuned serves beside the default or a vendor's library.",
-     " device db templates suite config vs tune rounds hot timing error plot json quiet jobs seed "
+     " device db templates data suite config vs tune rounds hot timing error plot json quiet jobs seed "
      "strategy timeout emu_memory ",
      PROBLEM
      "Without fields: every bench size of the template, or the problems of a suite. A suite is a\n"

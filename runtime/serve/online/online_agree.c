@@ -6,14 +6,14 @@
 
 /* Single precision is the common case, and the caller waits: it takes a tenth of the time of the
  * general one. */
-static bool agree_f32(const gen_data *data, const float *x, const float *ref, size_t count) {
+static bool agree_f32(const gen_datum *d, const float *x, const float *ref, size_t count) {
   float most = 0;
   for (size_t i = 0; i < count; i++) {
     const float v = fabsf(ref[i]);
     most = v > most && v <= FLT_MAX ? v : most;
   }
-  const double absolute = 2 * data->tolerance_abs * (double)most;
-  const double relative = 2 * data->tolerance_rel;
+  const double absolute = 2 * d->tolerance_abs * (double)most;
+  const double relative = 2 * d->tolerance_rel;
   size_t off = 0;
   for (size_t i = 0; i < count; i++) {
     const double a = (double)x[i], b = (double)ref[i];
@@ -39,20 +39,19 @@ static double largest(dtype type, const unsigned char *p, size_t count) {
   return most;
 }
 
-bool online_agree(const gen_data *data, const gen_datum *d, const unsigned char *x,
-                  const unsigned char *ref) {
+bool online_agree(const gen_datum *d, const unsigned char *x, const unsigned char *ref) {
   if (!memcmp(x, ref, d->count * dtype_nbytes(d->type))) {
     return true;
   }
   if (d->type == DTYPE_f32) {
     const void *a = x, *b = ref;
-    return agree_f32(data, a, b, d->count);
+    return agree_f32(d, a, b, d->count);
   }
-  const double absolute = 2 * data->tolerance_abs * largest(d->type, ref, d->count);
+  const double absolute = 2 * d->tolerance_abs * largest(d->type, ref, d->count);
   for (size_t i = 0; i < d->count; i++) {
     const double a = value_at(d->type, x, i), b = value_at(d->type, ref, i);
     const bool same = a == b || (isnan(a) && isnan(b));
-    if (!same && !(fabs(a - b) <= absolute + 2 * data->tolerance_rel * fabs(b))) {
+    if (!same && !(fabs(a - b) <= absolute + 2 * d->tolerance_rel * fabs(b))) {
       return false;
     }
   }

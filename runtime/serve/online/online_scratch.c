@@ -109,7 +109,7 @@ static int compare_one(const online_scratch *s, const gen_data *data, size_t i, 
   int rc = x && ref ? 0 : err_nomem(e);
   rc = rc ? rc : ops->copy_out(s->device, x, s->at[i], n + 2 * GUARD, NULL, e);
   rc = rc || !n ? rc : ops->copy_out(s->device, ref, real, n, NULL, e);
-  *same = !rc && guards_hold(x, n) && online_agree(data, &data->args[i], x + GUARD, ref);
+  *same = !rc && guards_hold(x, n) && online_agree(&data->args[i], x + GUARD, ref);
   free(x);
   free(ref);
   return rc;

@@ -1,0 +1,13 @@
+/* data_file.h -- test data in a file: the bytes as they are, or an array of NumPy (.npy). */
+#ifndef RT_DATA_FILE_H
+#define RT_DATA_FILE_H
+
+#include "gen.h"
+
+/* data_file_read -- datum->count elements of its type, from datum->file.
+ *   in   arg  the argument's name, for messages
+ *   err  ERR_NOTFOUND, ERR_IO
+ *        ERR_USAGE  it holds other elements, or not as many; place is the file */
+int data_file_read(const gen_datum *datum, const char *arg, void *bytes, err *e);
+
+#endif
