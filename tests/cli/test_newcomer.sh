@@ -31,5 +31,14 @@ says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 
 says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong # nothing new to try
 says "problems could not be tuned" 1 $autotune tests/fixtures/scale.lua --sizes "make=wrong n=1000,1001"
 
+# ---- exported without a GPU: what ships for the architecture, and a warning where nothing does
+prints "for sm_90a: tuned on NVIDIA H200, ALG=" $autotune export sgemm m=128 --arch sm_90a --header "$folder/k.h" --manifest "$folder/k.json"
+grep -q 'tuned on NVIDIA H200; .* measured' "$folder/k.h" || complain "the header does not say where it was measured"
+grep -q '"device": "NVIDIA H200"' "$folder/k.json" || complain "the manifest does not say where: $(cat "$folder/k.json")"
+prints "for sm_80: the template's default" $autotune export saxpy n=1000 --arch sm_80 --header "$folder/k.h"
+grep -q "^autotune: warning: nothing near 'saxpy n=1000 align=4' is tuned for sm_80" "$folder/err" || complain "no warning: $(cat "$folder/err")"
+prints "the template's default" $autotune export saxpy n=1000 --arch sm_80 --header "$folder/k.h" --quiet
+[ ! -s "$folder/err" ] || complain "--quiet warns: $(cat "$folder/err")"
+
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

@@ -131,6 +131,9 @@ int cli_timing(const cli *c, rt_replay *out, err *e);
 int cli_race(const cli *c, int64_t rounds, int64_t *n, rt_timing *how, err *e);
 /* cli_device -- --device, else $TUNED_DEVICE, else GPU 0, else emu */
 const char *cli_device(const cli *c);
+/* cli_profile_of -- the limits of an emulated device of this compute capability
+ *   err ERR_NOTFOUND  none is emulated; no message */
+int cli_profile_of(int cc, rt_info *out);
 /* cli_open_db -- err ERR_NOTFOUND for DB_READ: nothing tuned yet */
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
 /* cli_open_db_if_any -- to read; *out is NULL when nothing is tuned yet */

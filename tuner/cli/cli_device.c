@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "emu.h"
 
 enum { GRACE_SEC = 2 };
 
@@ -88,4 +89,17 @@ const char *cli_device(const cli *c) {
     return from_environment;
   }
   return is_gpu_here() ? "0" : "emu";
+}
+
+int cli_profile_of(int cc, rt_info *out) {
+  for (const char *const *p = rt_emu_profiles(); *p; p++) {
+    rt_device *d;
+    TRY(rt_emu_open(*p, &d, NULL));
+    *out = d->info;
+    d->ops->close(d);
+    if (out->cc == cc) {
+      return 0;
+    }
+  }
+  return ERR_NOTFOUND;
 }

@@ -151,7 +151,9 @@ const cli_verb cli_verbs[] = {
      " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
      "dispatch name top jobs quiet ",
      PROBLEM
-     "The configuration is --config, else the tuned one, else the template's default.\n\n"
+     "The configuration is --config, else the tuned one, else what libtuned would serve: the\n"
+     "shipped result for the architecture, a portfolio's, a near problem's. Where there is\n"
+     "nothing it is the template's default, with a warning.\n\n"
      "With several architectures (--arch sm_80,sm_90,compute_90), each gets its own --cubin and\n"
      "--ptx file, named before the extension; --fatbin is one file of all of them, for\n"
      "cuModuleLoad; --embed is one C source with all of them, which loads the one that the device\n"

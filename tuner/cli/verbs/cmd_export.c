@@ -62,41 +62,6 @@ int cmd_export_write(const char *path, const str *text, err *e) {
   return path ? file_write(path, str_text(text), text->n, e) : 0;
 }
 
-/* ---- which configuration -------------------------------------------------------------------- */
-
-/* The problem's best row; ERR_NOTFOUND without a message: nothing is tuned. A missing database is
- * no error. */
-static int find_row(export_run *x, const char *problem, db_line *row, err *e) {
-  auto_db *d = NULL;
-  db_line *rows;
-  size_t n = 0;
-  TRY(cli_open_db_if_any(x->c, &d, e));
-  TRY(d ? db_lines(d, x->k.t->name, str_text(&x->device_key), &x->k.memory, &rows, &n, e) : 0);
-  for (size_t i = 0; i < n; i++) {
-    if (!strcmp(rows[i].template.hash, x->k.t->hash) && !strcmp(rows[i].problem, problem)) {
-      *row = rows[i];
-      return 0;
-    }
-  }
-  return ERR_NOTFOUND;
-}
-
-/* --config, else the tuned one, else the template's default. */
-static int choose(export_run *x, choice *out, err *e) {
-  cli_kernel *k = &x->k;
-  *out =
-      (choice){.config = k->config, .origin = x->c->config ? "--config" : "the template's default"};
-  if (x->c->config) {
-    return gen_config_check(k->g, &k->config, e);
-  }
-  const int rc = find_row(x, str_text(&k->problem_text), &out->row, e);
-  if (rc) {
-    return rc == ERR_NOTFOUND ? 0 : rc;
-  }
-  out->origin = "tuned";
-  return gen_config_parse(k->t, out->row.config, &out->config, e);
-}
-
 /* ---- one problem ---------------------------------------------------------------------------- */
 
 /* The command that makes the same files again, whatever the database holds by then. */
@@ -160,7 +125,7 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
   const export_info what = {.command = str_text(&command),
                             .problem = str_text(&k->problem_text),
                             .config = str_text(&config),
-                            .device = ch->row.problem ? k->device->info.name : NULL,
+                            .device = ch->row.problem ? ch->row.device.name : NULL,
                             .arch = x->c->arch ? x->c->arch : x->own_arch,
                             .nvrtc = rt_compiler_version(x->compiler),
                             .sec = ch->row.sec,
@@ -196,7 +161,7 @@ static int export_kernel(export_run *x, err *e) {
   for (size_t i = 0; i < ARCHS_MOST; i++) {
     rt_image_init(&built[i]);
   }
-  int rc = choose(x, &ch, e);
+  int rc = cmd_export_choose(x, &ch, e);
   rc = rc ? rc : gen_source_make(x->k.g, &ch.config, &source, &body, e);
   rc = rc ? rc : compile_all(x, &source, body, built, e);
   rc = rc ? rc : write_images(x, built, e);

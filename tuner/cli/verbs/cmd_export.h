@@ -41,5 +41,8 @@ const char *cmd_export_device(export_run *x);
 int cmd_export_manifest(export_run *x, const export_info *what, const choice *ch,
                         const portfolio *pf, err *e);
 int cmd_export_portfolio(export_run *x, err *e);
+/* cmd_export_choose -- --config, else the tuned one, else what libtuned would serve: a shipped result,
+ * a portfolio's configuration or that of a near problem; else the default, with a warning */
+int cmd_export_choose(export_run *x, choice *out, err *e);
 
 #endif

@@ -55,14 +55,16 @@ static void add_measured(const db_line *row, str *s) {
   const bool modelled = row->kind == DB_KIND_MODEL;
   str_addf(s, ",\n  \"%s\": {\"%s\": %.9g", modelled ? "modelled" : "measured",
            modelled ? "modelled_seconds" : "seconds", row->sec);
-  str_addf(s, ", \"spread\": %.3g, \"launches\": %lld, \"final\": %s", row->spread,
-           (long long)row->launches, row->kind == DB_KIND_FINAL ? "true" : "false");
   str_add(s, ", \"device\": ");
   str_add_json(s, row->device.name);
   str_add(s, ", \"device_key\": ");
   str_add_json(s, row->device.key);
-  str_addf(s, ", \"driver\": %d, \"nvrtc\": %d, \"when\": ", row->driver, row->nvrtc);
-  str_add_json(s, row->when);
+  if (row->when[0]) { /* of this database; else it is shipped with the library */
+    str_addf(s, ", \"spread\": %.3g, \"launches\": %lld, \"final\": %s", row->spread,
+             (long long)row->launches, row->kind == DB_KIND_FINAL ? "true" : "false");
+    str_addf(s, ", \"driver\": %d, \"nvrtc\": %d, \"when\": ", row->driver, row->nvrtc);
+    str_add_json(s, row->when);
+  }
   str_add(s, "}");
 }
 

@@ -46,17 +46,12 @@ static int read_device(const char *name, rt_info *out, err *e) {
 
 /* Without a device, the limits are those of an emulated one of this compute capability. */
 static int find_profile(const char *arch, int cc, rt_info *out, err *e) {
-  for (const char *const *p = rt_emu_profiles(); *p; p++) {
-    auto_str name = {0};
-    str_addf(&name, "emu:%s", *p);
-    TRY(read_device(str_text(&name), out, e));
-    if (out->cc == cc) {
-      return 0;
-    }
-  }
-  return err_set(e, ERR_USAGE,
-                 "--arch %s: the limits of such devices are not known here; name one with --device",
-                 arch);
+  return cli_profile_of(cc, out)
+             ? err_set(e, ERR_USAGE,
+                       "--arch %s: the limits of such devices are not known here; name one with "
+                       "--device",
+                       arch)
+             : 0;
 }
 
 static int use_arch(command *x, const char *arch, err *e) {
