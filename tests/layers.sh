@@ -40,7 +40,7 @@ tuner/print: runtime/base generator runtime/device runtime/run
 tuner/workers: runtime/base generator db runtime/device runtime/run
 tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/workers
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
-tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print runtime/cache
+tuner/peers: runtime/base generator generator/expr db runtime/device runtime/emu runtime/run tuner/print runtime/cache
 tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/workers tuner/tune
 tuner/base_set: runtime/base generator db runtime/device runtime/emu runtime/run tuner/workers
 tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/tune tuner/peers

@@ -277,11 +277,11 @@ extern "C" __global__ void compare(const void *x, const void *ref, u64 n, int ty
   report(out, f);
 }
 
-/* Find the bytes that differ. */
+/* Find the bytes that differ. Eight at a time where both addresses are aligned to that. */
 extern "C" __global__ void find_differences(const u8 *a, const u8 *b, u64 nbytes, finding *out) {
   finding f = {0, NONE, 0, 0};
-  const u64 words = nbytes / 8;
-  for (u64 i = thread_id(); i < words + nbytes % 8; i += n_threads()) {
+  const u64 words = ((u64)a | (u64)b) % 8 ? 0 : nbytes / 8;
+  for (u64 i = thread_id(); i < nbytes - 7 * words; i += n_threads()) {
     if (i >= words) {
       u64 at = words * 8 + (i - words);
       if (a[at] != b[at]) {

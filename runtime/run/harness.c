@@ -44,7 +44,7 @@ static double largest_value(const gen_datum *d, const unsigned char *p) {
 /* A template's absolute tolerance is for data of order one; for a program's data it is scaled. */
 static int find_magnitude(rt_harness *b, harness_case *c, size_t arg, err *e) {
   const uint64_t nbytes = harness_nbytes(c, arg);
-  if (!c->captured || c->data->args[arg].tolerance_abs == 0 ||
+  if (!c->captured || !c->captured->map || c->data->args[arg].tolerance_abs == 0 ||
       !dtype_is_float(c->data->args[arg].type)) {
     return 0;
   }

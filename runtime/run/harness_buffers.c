@@ -31,6 +31,10 @@ uint64_t harness_nbytes(const harness_case *c, size_t arg) {
   return c->data->args[arg].count * dtype_nbytes(c->data->args[arg].type);
 }
 
+static uint64_t shift_of(const harness_case *c, size_t arg) {
+  return c->captured && c->captured->shifts ? c->captured->shifts[arg] : 0;
+}
+
 uint8_t harness_poison(dtype t) {
   return dtype_is_float(t) ? 0xff : 0xa5;
 }
@@ -43,7 +47,7 @@ static uint64_t round_up(uint64_t n, uint64_t to) {
 static uint64_t largest(const rt_harness *b, size_t arg) {
   uint64_t most = 0;
   for (size_t i = 0; i < b->n_cases; i++) {
-    uint64_t n = harness_nbytes(&b->cases[i], arg);
+    uint64_t n = harness_nbytes(&b->cases[i], arg) + shift_of(&b->cases[i], arg);
     most = n > most ? n : most;
   }
   return most;
@@ -214,7 +218,7 @@ static void place_case(rt_harness *b, harness_case *c) {
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (harness_is_buffer(b, i)) {
       uint64_t offset = round_up(room_end, ALIGNMENT);
-      c->at[i] = b->sets + offset;
+      c->at[i] = b->sets + offset + shift_of(c, i);
       *zone++ = (rt_zone){end, c->at[i] - end};
       end = c->at[i] + harness_nbytes(c, i);
       room_end = offset + largest(b, i) + CANARY_NBYTES;
@@ -226,7 +230,8 @@ static void place_case(rt_harness *b, harness_case *c) {
 static int place_separately(rt_harness *b, harness_case *c, err *e) {
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (harness_is_buffer(b, i)) {
-      TRY(take(b, harness_nbytes(c, i), &c->at[i], e));
+      TRY(take(b, harness_nbytes(c, i) + shift_of(c, i), &c->at[i], e));
+      c->at[i] += shift_of(c, i);
     }
   }
   return 0;

@@ -21,8 +21,9 @@ static const uint64_t RT_CAPTURED_MOST = (uint64_t)1 << 30; /* bytes of all buff
 typedef struct rt_captured {
   const gen_data *data;        /* the template's data for these scalars */
   const unsigned char **bytes; /* per argument: its contents; NULL: not kept */
+  const uint64_t *shifts; /* per argument: bytes from an aligned address to its buffer; NULL: 0 */
   arena memory;
-  void *map;
+  void *map; /* the file; NULL: data of the template's magnitude, made in memory */
   size_t nbytes;
 } rt_captured;
 

@@ -24,6 +24,7 @@
 
 local NBYTES = "sel(dtype == 'i64' or dtype == 'u64' or dtype == 'f64', 8, "
   .. "sel(dtype == 'i8' or dtype == 'u8', 1, sel(dtype == 'i16' or dtype == 'u16', 2, 4)))"
+local ALL_KEYS = "sel(dtype == 'i8' or dtype == 'u8', 256, sel(dtype == 'i16' or dtype == 'u16', 2^16, 2^32))"
 local LEAST = "sel(dtype == 'i64' or dtype == 'i32' or dtype == 'i16' or dtype == 'i8', "
   .. "-(keys // 2), sel(dtype == 'f32' or dtype == 'f64', -1000, 0))"
 local MOST = "sel(dtype == 'f32' or dtype == 'f64', 1000, " .. LEAST .. " + keys - 1)"
@@ -299,8 +300,7 @@ return {
       default = "i32", brief = "type of the keys; floats must not be NaN" },
     { "value", { 0, 4, 8 }, default = 0, brief = "bytes of the value of each key" },
     { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "keys to which y is aligned" },
-    { "keys", 1, 2^32, default = "sel(dtype == 'i8' or dtype == 'u8', 256, "
-      .. "sel(dtype == 'i16' or dtype == 'u16', 2^16, 2^32))",
+    { "keys", 1, 2^32, default = ALL_KEYS,
       brief = "number of different integer keys in tests and timing" },
   },
 
@@ -313,7 +313,10 @@ return {
   },
 
   call = { "dtype", "value", "n", "x", "xv", "y", "yv",
-    align = "pow2div(y // (" .. NBYTES .. "), 16)", keys = "2^32" },
+    align = "pow2div(y // (" .. NBYTES .. "), 16)", keys = ALL_KEYS },
+  call_require = {
+    { "values have to be aligned to their size", "value == 0 or xv % max(1, value) == 0 and yv % max(1, value) == 0" },
+  },
 
   space = {
     { "ALG", { "passes", "tasks", "sample_sort", "rank_sort" },

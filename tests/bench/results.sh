@@ -3,11 +3,13 @@
 #
 #   sh tests/bench/results.sh measure FOLDER [DEVICE [FAMILY...]]   every suite beside the vendor's library, then the
 #                                                                   benchmark programs; a file a run in FOLDER
+#   sh tests/bench/results.sh unseen FOLDER [DEVICE [FAMILY...]]    bench_unseen of each family: calls drawn at random
 #   sh tests/bench/results.sh page FOLDER > tests/bench/RESULTS.md  the page: a row a suite, then every run in full
 #
 # Runs that FOLDER has already are skipped, so the same command continues where it was cut off. Nothing is tuned:
 # the times are of what libtuned serves right after its installation. B is the build folder, COMMIT the commit that
-# the page names.
+# the page names and that chooses the seeds of unseen; N calls a seed (200), SEC seconds a family at most, and TUNE
+# seconds of tuning for 20 of a family's problems are for unseen, too.
 set -eu
 B=${B:-build}
 usage() {
@@ -63,9 +65,7 @@ wanted() { # $1: family; then those asked for, none: all
   return 1
 }
 
-measure() { # DEVICE [FAMILY...]
-  device=${1:-0}
-  [ $# -eq 0 ] || shift
+about() { # of the machine
   mkdir -p "$folder"
   export TUNED_DB="$folder/nothing-tuned.db"
   [ -e "$folder/about" ] || {
@@ -73,6 +73,12 @@ measure() { # DEVICE [FAMILY...]
     "$B/autotune" devices | sed '/^emu/,$d'
     "$B/autotune" doctor | grep -vE '^ok *(database|cache)'
   } >"$folder/about" 2>&1
+}
+
+measure() { # DEVICE [FAMILY...]
+  device=${1:-0}
+  [ $# -eq 0 ] || shift
+  about
   echo "$peers" | while read -r family peer; do
     [ -n "$family" ] && wanted "$family" "$@" || continue
     for suite in $(suites_of "$family"); do
@@ -85,6 +91,27 @@ measure() { # DEVICE [FAMILY...]
   done
 }
 
+unseen() { # DEVICE [FAMILY...]
+  device=${1:-0}
+  [ $# -eq 0 ] || shift
+  about
+  echo "$peers" | while read -r family peer; do
+    [ -n "$family" ] && wanted "$family" "$@" || continue
+    file=$folder/unseen.$family
+    [ ! -e "$file.txt" ] || continue
+    command="$B/tests/bench/bench_unseen $family --device $device --n ${N:-200}${SEC:+ --sec $SEC}"
+    command="$command${TUNE:+ --tune $TUNE --of 20}"
+    echo "$command" >&2
+    status=0
+    { echo "$command" && $command --save "$file.tsv" --tuned-db "$folder/tuned.db"; } >"$file.part" </dev/null || status=$?
+    case $status in
+    0) mv "$file.part" "$file.txt" ;;
+    2) echo "results.sh: $family has calls left; the same command continues" >&2 ;;
+    *) mv "$file.part" "$file.failed" && echo "results.sh: wrong results, or failed: $file.failed" >&2 ;;
+    esac
+  done
+}
+
 summary() { # a file's last lines: how many, geometric mean, how many ahead, the worst
   sed -n 's/^geometric mean of \([0-9]*\): \([0-9.]*\) x \(.*\); at least as fast in \([0-9]*\); worst \([0-9.]*\) at \(.*\)/\2|\4 of \1|\5 (\6)|\3/p' "$1"
 }
@@ -93,6 +120,19 @@ in_full() { # a run as a block, the build folder's name left out
   printf '\n```\n'
   sed "s|^$B/||; s|^tests/bench/||" "$1"
   printf '```\n'
+}
+
+unseen_table() {
+  ls "$folder"/unseen.*.txt >/dev/null 2>&1 || return 0
+  printf '\n## Calls that nobody tuned\n\nDrawn at random over all that a typed call may be given; the seeds are the '
+  printf 'first digits of the commit and the next numbers. Warm buffers. x the peer: geometric mean, median, 10th and 5th '
+  printf 'percentile, worst.\n\n| family | calls | mean | median | 10th | 5th | worst | at least as fast | wrong | peer |\n'
+  printf '|---|---|---|---|---|---|---|---|---|---|\n'
+  for file in "$folder"/unseen.*.txt; do
+    peer=$(sed -n 's/^[a-z_]* on .*, \(.*\); warm.*/\1/p' "$file")
+    awk -v peer="$peer" '$2 == "all" { printf "| `%s` | %s | %s | %s | %s | %s | %s | %s %% | %s | %s |\n",
+      $1, $4, $5, $6, $7, $8, $9, $10, $12, peer }' "$file"
+  done
 }
 
 page() {
@@ -116,6 +156,7 @@ page() {
     done
   done | paste -sd, | sed 's/,/, /g')
   [ -z "$missing" ] || printf '\nNot run this time: %s.\n' "$missing"
+  unseen_table
   [ ! -e tests/bench/earlier.md ] || { echo; cat tests/bench/earlier.md; }
   printf '\n## Every run in full\n'
   for file in "$folder"/*.txt; do in_full "$file"; done
@@ -123,6 +164,7 @@ page() {
 
 case $mode in
 measure) measure "$@" ;;
+unseen) unseen "$@" ;;
 page) page ;;
 *) usage ;;
 esac

@@ -69,6 +69,21 @@ CONTEXT_TEST(radix_sort_sorts) {
                            (uint32_t *)values + 1, moved, &f->err));
 }
 
+/* Values of 4 and 8 bytes are read whole. */
+CONTEXT_TEST(values_of_merges_are_aligned) {
+  enum { N = 64 };
+  float x[4 * N] = {0};
+  uint8_t *p = (uint8_t *)vector_new(f, x, 4 * N), *q = (uint8_t *)vector_new(f, x, 4 * N);
+  OK(f, tuned_merge_sort(f->ctx, NULL, "f32", 4, N, p, p + 4, q, q + 4 * N, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "aligned to their size",
+          tuned_merge_sort(f->ctx, NULL, "f32", 4, N, p, p + 2, q, q + 4 * N, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "aligned to their size",
+          tuned_merge_sort(f->ctx, NULL, "u8", 8, N, p, p + 4 * N, q, q + 4, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "aligned to their size",
+          tuned_merge(f->ctx, NULL, "i32", 4, 8, 8, p, p + 1, p, p + 4, q, q + 4 * N, &f->err));
+  OK(f, tuned_merge(f->ctx, NULL, "i32", 0, 8, 8, p, p + 1, p, NULL, q, NULL, &f->err));
+}
+
 /* The last segment ends at n, and one is empty. */
 CONTEXT_TEST(segments_are_served) {
   enum { N = 100, SEGMENTS = 4 };

@@ -24,6 +24,11 @@ void bench_place_close(bench_place *place) {
 }
 
 int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e) {
+  return bench_case_open_on(x, place, p, NULL, e);
+}
+
+int bench_case_open_on(bench_case *x, const bench_place *place, const gen_problem *p,
+                       const struct rt_captured *data, err *e) {
   gen_config def;
   const gen_plan *plan;
   *x = (bench_case){.place = place, .problem = *p};
@@ -35,8 +40,8 @@ int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *
   }
   x->flops = plan->flops;
   x->bytes = plan->bytes;
-  return rt_harness_new(place->device, place->compiler, place->checker, place->t, x->g, &x->buffers,
-                        e);
+  return rt_harness_new_on(place->device, place->compiler, place->checker, place->t, x->g, data,
+                           &x->buffers, e);
 }
 
 void bench_case_close(bench_case *x) {
@@ -79,6 +84,14 @@ int bench_case_add(bench_case *x, const gen_config *config, const char *name, er
   return 0;
 }
 
+int bench_case_add_launch(bench_case *x, rt_contender contender, const char *name, err *e) {
+  if (x->n == BENCH_ENTRANTS) {
+    return err_set(e, ERR_LIMIT, "more than %d contenders", BENCH_ENTRANTS);
+  }
+  x->e[x->n++] = (bench_entrant){.name = name, .contender = contender};
+  return 0;
+}
+
 int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e) {
   bench_entrant *n = &x->e[x->n];
   if (x->n == BENCH_ENTRANTS) {
@@ -106,7 +119,7 @@ static bool is_tolerable(const bench_entrant *n, int rc, const rt_check *check) 
   return n->is_peer && (rounded || (rc == ERR_USAGE && check->n_cases > 0));
 }
 
-static int check_one(bench_case *x, bench_entrant *n, err *e) {
+int bench_case_check_one(bench_case *x, bench_entrant *n, err *e) {
   rt_check check = {0};
   err wrong = {0};
   int rc = rt_harness_check_contender(x->buffers, n->contender, &check, &wrong);
@@ -127,7 +140,7 @@ int bench_case_check(bench_case *x, err *e) {
   const bool skip = emulated_too_large(x->place->device, x->flops);
   for (size_t i = 0; i < x->n; i++) {
     x->e[i].error = NAN;
-    TRY(skip ? 0 : check_one(x, &x->e[i], e));
+    TRY(skip ? 0 : bench_case_check_one(x, &x->e[i], e));
   }
   return 0;
 }

@@ -47,9 +47,15 @@ typedef struct bench_case {
 
 /* bench_case_open -- close it with bench_case_close whether or not it failed */
 int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e);
+/* bench_case_open_on -- the same with other data than the template's for the case that is timed;
+ * they must outlive it */
+int bench_case_open_on(bench_case *x, const bench_place *place, const gen_problem *p,
+                       const struct rt_captured *data, err *e);
 void bench_case_close(bench_case *x);
 /* bench_case_add -- compile and load a configuration of the template as the next entrant */
 int bench_case_add(bench_case *x, const gen_config *config, const char *name, err *e);
+/* bench_case_add_launch -- anything that is launched with the template's arguments */
+int bench_case_add_launch(bench_case *x, rt_contender contender, const char *name, err *e);
 /* bench_case_add_peer -- err ERR_USAGE  the peer does not support this problem; no entrant is
  * added */
 int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e);
@@ -58,6 +64,8 @@ int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e);
  *   err ERR_WRONG  which entrant's results differ, and where; of a peer only what no rounding
  *                  explains: a stray write, a changed input, an element that is no number */
 int bench_case_check(bench_case *x, err *e);
+/* bench_case_check_one -- of one entrant */
+int bench_case_check_one(bench_case *x, bench_entrant *n, err *e);
 /* bench_case_race -- time all entrants interleaved; modelled on the emulated device.
  *   in  how  hot and replay are used
  *   err ERR_USAGE  this device has no graphs */

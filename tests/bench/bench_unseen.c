@@ -1,0 +1,778 @@
+/* bench_unseen.c -- what the library serves for calls that nobody tuned, beside the vendor's library.
+ *
+ *   bench_unseen FAMILY... [--device 0|emu] [--n 200] [--seeds 3] [--commit HASH] [--threads 16]
+ *                [--vs PEER|none] [--save ROWS.tsv] [--sec SECONDS] [--ready 120]
+ *                [--tune SECONDS [--of 20] [--tuned-db FILE]] [--most NUMBER] [--draw "m=1..9 ..."]
+ *
+ * Draws N calls of each family for each seed, over all that its typed call may be given
+ * (tuner/peers/call_draw.h, calls.txt): sizes, types, operators, leading dimensions, increments,
+ * factors, addresses, kinds of data. The seeds are the number that the commit's hash begins with
+ * (--commit, $COMMIT, or git) and the next ones, so nobody chooses them. --draw replaces the
+ * family's lines.
+ *
+ * Database and cache of images begin empty, as on a machine where the library was just installed.
+ * Every problem is first called once (`first`: milliseconds of tuned_find, tuned_launch and the wait
+ * for the result; the peer's first call likewise), and its result compared with the template's
+ * reference. When the best kernels are compiled (READY seconds at most), both are timed on the same
+ * warm buffers, interleaved, on one stream, through tuned_launch: medians.
+ *
+ * --tune tunes the first problems (OF of all seeds together) for so many seconds each and times the
+ * result beside the served kernel: what the choice loses.
+ *
+ * Prints, for each seed and for all: the geometric mean, the median, the 10th and 5th percentiles and
+ * the worst of peer's time / ours, the share at least as fast, wrong results, and calls that failed;
+ * then the calls that are slower, with both times. --save appends a line a call with all there is to know; calls that
+ * the file has are not run again, so the same command continues after --sec. Exit status 1 when a
+ * result is wrong, 2 when calls are left.
+ *
+ * Without a GPU (--device emu) there is no peer: ranges end at 128, times are modelled, and results
+ * are checked. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench_case.h"
+#include "bench_tools.h"
+#include "call_draw.h"
+#include "file.h"
+#include "open_device.h"
+#include "serve_handle.h"
+#include "serve_context.h"
+
+enum { CHUNK = 64, EMU_MOST = 128, ROUNDS = 21, SLOW_SHOWN = 60, SEEDS_MOST = 16 };
+static const double RACE_SEC = 0.03;
+
+typedef struct row { /* of one call */
+  uint64_t seed;
+  size_t i;
+  bool done, wrong, failed;
+  double ours, peer, tuned;       /* seconds; 0: not timed */
+  double first_ms, peer_first_ms; /* of the first call */
+  double error, peer_error;       /* in units of the tolerance */
+  double expected_loss;
+  char *problem, *call, *origin, *tuned_for, *config, *note; /* in the arena */
+} row;
+
+typedef struct bench {
+  int argc;
+  char **argv;
+  const char *device, *vs, *save;
+  bool emulated;
+  size_t n, n_seeds, of;
+  uint64_t seeds[SEEDS_MOST];
+  double tune_sec, until, ready_sec;
+  char folder[64], tuned_db[200];
+  /* of the family at hand */
+  const char *family;
+  bench_place place;
+  tuned_context *ctx;
+  const peer_kind *peer; /* NULL: none */
+  char version[64];
+  row *rows;
+  drawn_call *calls;
+  size_t n_rows;
+  arena memory;
+} bench;
+
+static tuned_error failure;
+
+#define must(rc, what) bench_must(rc, what, failure.message)
+
+static void must_inside(int rc, const char *what, const err *e) {
+  bench_must(rc, what, e->message);
+}
+
+/* ---- what is drawn --------------------------------------------------------------------------- */
+
+static void draw_seed(bench *b, size_t s, size_t first) {
+  call_drawer *d;
+  err e = {0};
+  const int64_t most = b->emulated ? EMU_MOST : 0;
+  const char *given = bench_option(b->argc, b->argv, "--most", NULL);
+  must_inside(call_drawer_open(b->place.t, bench_option(b->argc, b->argv, "--draw", NULL),
+                               given ? atoll(given) : most, b->seeds[s], &d, &e),
+              b->family, &e);
+  for (size_t i = 0; i < b->n; i++) {
+    auto_str problem = {0};
+    row *r = &b->rows[first + i];
+    drawn_call *c = &b->calls[first + i];
+    must_inside(call_draw(d, c, &e), b->family, &e);
+    gen_problem_text(b->place.t, &c->p, &problem);
+    *r = (row){.seed = b->seeds[s],
+               .i = i,
+               .problem = arena_text(&b->memory, str_text(&problem)),
+               .call = arena_text(&b->memory, str_text(&c->text)),
+               .note = ""};
+  }
+  call_drawer_close(d);
+}
+
+static void draw_all(bench *b) {
+  b->n_rows = b->n * b->n_seeds;
+  b->rows = calloc(b->n_rows + 1, sizeof *b->rows);
+  b->calls = calloc(b->n_rows + 1, sizeof *b->calls);
+  for (size_t s = 0; s < b->n_seeds; s++) {
+    draw_seed(b, s, s * b->n);
+  }
+}
+
+/* ---- rows in a file -------------------------------------------------------------------------- */
+
+static const char HEAD[] =
+    "family\tseed\ti\tours_us\tpeer_us\ttuned_us\tfirst_ms\tpeer_first_ms\terror\tpeer_error\t"
+    "expected_loss\tverdict\torigin\tpeer\tproblem\tcall\ttuned_for\tconfig\tnote\n";
+
+static void save_row(const bench *b, const row *r) {
+  FILE *f = b->save ? fopen(b->save, "a") : NULL;
+  if (!b->save) {
+    return;
+  }
+  bench_must(!f, b->save, "cannot be written");
+  if (!ftell(f)) {
+    fputs(HEAD, f);
+  }
+  fprintf(f,
+          "%s\t%llu\t%zu\t%.5g\t%.5g\t%.5g\t%.4g\t%.4g\t%.3g\t%.3g\t%.3g\t%s\t%s\t%s\t%s\t%s\t%s\t"
+          "%s\t%s\n",
+          b->family, (unsigned long long)r->seed, r->i, 1e6 * r->ours, 1e6 * r->peer,
+          1e6 * r->tuned, r->first_ms, r->peer_first_ms, r->error, r->peer_error, r->expected_loss,
+          r->wrong    ? "wrong"
+          : r->failed ? "failed"
+                      : "right",
+          r->origin ? r->origin : "-", b->version, r->problem, r->call,
+          r->tuned_for ? r->tuned_for : "", r->config ? r->config : "", r->note);
+  bench_must(fclose(f), b->save, "cannot be written");
+}
+
+static row *row_of(const bench *b, uint64_t seed, size_t i) {
+  for (size_t k = i < b->n ? i : b->n_rows; k < b->n_rows; k += b->n) {
+    if (b->rows[k].seed == seed) {
+      return &b->rows[k];
+    }
+  }
+  return NULL;
+}
+
+static void read_row(bench *b, const char *line) {
+  unsigned long long seed;
+  size_t i;
+  int end = 0;
+  row v = {0};
+  char family[80], verdict[12], origin[40];
+  if (sscanf(line, "%79s %llu %zu %lf %lf %lf %lf %lf %lf %lf %lf %11s %39[^\t]%n", family, &seed,
+             &i, &v.ours, &v.peer, &v.tuned, &v.first_ms, &v.peer_first_ms, &v.error, &v.peer_error,
+             &v.expected_loss, verdict, origin, &end) < 13 ||
+      strcmp(family, b->family)) {
+    return;
+  }
+  row *r = row_of(b, seed, i);
+  const char *problem = r ? strstr(line + end, r->problem) : NULL;
+  if (!problem || problem[strlen(r->problem)] != '\t') {
+    return;
+  }
+  sscanf(line + end, "\t%63[^\t]", b->version);
+  v.ours *= 1e-6;
+  v.peer *= 1e-6;
+  v.tuned *= 1e-6;
+  *r = (row){.seed = seed,
+             .i = i,
+             .done = true,
+             .wrong = !strcmp(verdict, "wrong"),
+             .failed = !strcmp(verdict, "failed"),
+             .ours = v.ours,
+             .peer = v.peer,
+             .tuned = v.tuned,
+             .first_ms = v.first_ms,
+             .peer_first_ms = v.peer_first_ms,
+             .error = v.error,
+             .peer_error = v.peer_error,
+             .expected_loss = v.expected_loss,
+             .problem = r->problem,
+             .call = r->call,
+             .note = "",
+             .origin = arena_text(&b->memory, origin)};
+}
+
+static void read_rows(bench *b) {
+  auto_str text = {0};
+  if (b->save && !file_read(b->save, 1 << 28, &text, NULL)) {
+    char *rest = (char *)str_text(&text);
+    for (char *line; (line = strsep(&rest, "\n"));) {
+      read_row(b, line);
+    }
+  }
+}
+
+/* ---- tuning of the very problem, in a process of its own ------------------------------------- */
+
+/* build/autotune, beside this program's folder. */
+static void tool_path(char out[300]) {
+  char self[256];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  self[n > 0 ? n : 0] = 0;
+  for (int up = 0; up < 3; up++) {
+    char *slash = strrchr(self, '/');
+    *(slash ? slash : self) = 0;
+  }
+  snprintf(out, 300, "%s/autotune", self);
+}
+
+static void tune(const bench *b, const row *r) {
+  char tool[300], budget[40];
+  tool_path(tool);
+  snprintf(budget, sizeof budget, "%gs", b->tune_sec);
+  const pid_t pid = fork();
+  if (!pid) {
+    char *words = strdup(r->problem), *list[64] = {tool};
+    int n = 1;
+    for (char *w; n < 50 && (w = strsep(&words, " "));) {
+      list[n++] = w;
+    }
+    char *options[] = {"--device", (char *)b->device,   "--budget", budget,
+                       "--db",     (char *)b->tuned_db, "--quiet"};
+    memcpy(list + n, options, sizeof options);
+    /* the next process must find the first calls' cache empty */
+    setenv("TUNED_CACHE", arena_format(&(arena){0}, "%s/tuning", b->folder), 1);
+    freopen("/dev/null", "w", stdout);
+    execv(tool, list);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (status) {
+    fprintf(stderr, "bench_unseen: tuning %s failed\n", r->problem);
+  }
+}
+
+static bool is_tuned(const bench *b, const row *r) {
+  return b->tune_sec > 0 && r->i < (b->of + b->n_seeds - 1) / b->n_seeds;
+}
+
+static void tune_all(const bench *b) {
+  for (size_t i = 0; i < b->n_rows && now_sec() < b->until; i++) {
+    if (is_tuned(b, &b->rows[i]) && !b->rows[i].done) {
+      tune(b, &b->rows[i]);
+    }
+  }
+}
+
+/* The configuration that tuning found. */
+static int tuned_config(const bench *b, const row *r, gen_config *out, err *e) {
+  tuned_context *ctx = NULL;
+  tuned_kernel *k;
+  tuned_kernel_info info;
+  tuned_error why = {0};
+  const tuned_options o = {.device = b->device, .database = b->tuned_db, .wait = 1, .threads = -1};
+  int rc = tuned_open(&ctx, &o, &why);
+  rc = rc ? rc : tuned_find(ctx, r->problem, &k, &why);
+  rc = rc ? rc : tuned_info(k, &info, &why);
+  rc = rc                           ? err_set(e, rc, "%s", why.message)
+       : info.origin != TUNED_EXACT ? err_set(e, ERR_NOTFOUND, "it was not tuned")
+                                    : gen_config_parse(b->place.t, info.config, out, e);
+  tuned_close(ctx);
+  return rc;
+}
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+typedef struct served { /* the library, as an entrant of a case */
+  const bench *b;
+  row *r;
+  tuned_kernel *k; /* NULL: not called yet */
+} served;
+
+static int launch_served(void *self, rt_stream s, const void *const *args, err *e) {
+  served *x = self;
+  tuned_error why = {0};
+  const double from = now_sec();
+  const bool first = !x->k;
+  int rc = x->k ? 0 : tuned_find(x->b->ctx, x->r->problem, &x->k, &why);
+  rc = rc ? rc : tuned_launch(x->k, s, args, &why);
+  if (!rc && first && !x->r->first_ms) {
+    rc = tuned_sync(x->b->ctx, s, &why);
+    x->r->first_ms = 1e3 * (now_sec() - from);
+  }
+  return rc ? err_set(e, rc, "%s", why.message) : 0;
+}
+
+typedef struct first_launch { /* of a peer */
+  const bench *b;
+  row *r;
+  rt_contender inner;
+} first_launch;
+
+static int launch_first(void *self, rt_stream s, const void *const *args, err *e) {
+  first_launch *x = self;
+  const double from = now_sec();
+  TRY(x->inner.launch(x->inner.self, s, args, e));
+  if (!x->r->peer_first_ms) {
+    tuned_sync(x->b->ctx, s, NULL);
+    x->r->peer_first_ms = 1e3 * (now_sec() - from);
+  }
+  return 0;
+}
+
+static void note(bench *b, row *r, const char *what, const err *e) {
+  r->note = arena_format(&b->memory, "%s%s%s: %s", r->note, *r->note ? "; " : "", what, e->message);
+  for (char *p = r->note; (p = strpbrk(p, "\t\n"));) {
+    *p = ' ';
+  }
+}
+
+/* A peer that does not support the call, or computes something else, is left out. */
+static void add_peer(bench *b, row *r, bench_case *x) {
+  err e = {0};
+  if (!b->peer) {
+    return;
+  }
+  if (bench_case_add_peer(x, b->peer, &e)) {
+    note(b, r, "no peer", &e);
+    return;
+  }
+  bench_entrant *n = &x->e[x->n - 1];
+  first_launch first = {b, r, n->contender};
+  n->contender = (rt_contender){launch_first, &first};
+  const int rc = bench_case_check_one(x, n, &e);
+  n->contender = first.inner;
+  r->peer_error = n->error;
+  snprintf(b->version, sizeof b->version, "%s", n->peer.version);
+  if (n->differs) {
+    note(b, r, "less exact peer", &(err){.message = ""});
+  }
+  if (rc) {
+    note(b, r, "peer left out", &e);
+    peer_close(&n->peer);
+    x->n--;
+  }
+}
+
+static int open_call(bench *b, size_t i, served *s, rt_captured *data, gen_instance **g,
+                     bench_case *x, err *e) {
+  const drawn_call *c = &b->calls[i];
+  TRY(rt_instance_new(b->place.t, &c->p, &b->place.device->info, g, e));
+  TRY(drawn_call_data(c, *g, b->place.t, data, e));
+  TRY(bench_case_open_on(x, &b->place, &c->p, data, e));
+  TRY(bench_case_add_launch(x, (rt_contender){launch_served, s}, "ours", e));
+  const int rc = bench_case_check_one(x, &x->e[0], e);
+  b->rows[i].error = x->e[0].error;
+  b->rows[i].wrong |= rc == ERR_WRONG;
+  return rc;
+}
+
+static void fill_info(bench *b, row *r, tuned_kernel *k) {
+  tuned_kernel_info info;
+  must(tuned_info(k, &info, &failure), "tuned_info");
+  r->origin = arena_text(&b->memory, tuned_origin_name(info.origin));
+  r->tuned_for = info.tuned_problem ? arena_text(&b->memory, info.tuned_problem) : NULL;
+  r->config = arena_text(&b->memory, info.config);
+  r->expected_loss = info.expected_loss;
+}
+
+static void add_tuned(bench *b, row *r, bench_case *x) {
+  gen_config config;
+  err e = {0};
+  if (is_tuned(b, r) &&
+      (tuned_config(b, r, &config, &e) || bench_case_add(x, &config, "tuned", &e))) {
+    note(b, r, "tuned", &e);
+  }
+}
+
+static int race(bench *b, row *r, bench_case *x, err *e) {
+  const rt_timing how = {.target_sec = RACE_SEC, .hot = true};
+  add_tuned(b, r, x);
+  add_peer(b, r, x);
+  TRY(bench_case_race(x, ROUNDS, &how, e));
+  for (size_t i = 0; i < x->n; i++) {
+    const bench_entrant *n = &x->e[i];
+    *(i == 0 ? &r->ours : n->is_peer ? &r->peer : &r->tuned) = n->times.median;
+  }
+  return 0;
+}
+
+/* timed: after its first call */
+static void run_call(bench *b, size_t i, bool timed) {
+  row *r = &b->rows[i];
+  served s = {.b = b, .r = r};
+  rt_captured data = {0};
+  auto_instance *g = NULL;
+  bench_case x = {0};
+  err e = {0};
+  int rc = open_call(b, i, &s, &data, &g, &x, &e);
+  if (!rc && timed) {
+    fill_info(b, r, s.k);
+    rc = race(b, r, &x, &e);
+  }
+  if (rc) {
+    note(b, r, r->wrong ? "wrong" : "failed", &e);
+    fprintf(stderr, "bench_unseen: %s %s: %s\n", b->family, r->call, e.message);
+  }
+  bench_case_close(&x);
+  rt_captured_close(&data);
+  r->failed = rc && !r->wrong;
+  r->done = timed || rc;
+  if (r->done) {
+    save_row(b, r);
+  }
+  bench_must(b->place.device->dead, b->family, "the device is lost; the same command continues");
+}
+
+/* ---- a family -------------------------------------------------------------------------------- */
+
+static void wait_for_best(bench *b, const size_t *list, size_t n) {
+  enum { POLL_US = 20000 };
+  const double until = now_sec() + b->ready_sec;
+  for (size_t i = 0; i < n;) {
+    tuned_kernel *k;
+    tuned_kernel_info info = {0};
+    const bool failed =
+        tuned_find(b->ctx, b->rows[list[i]].problem, &k, NULL) || tuned_info(k, &info, NULL);
+    if (failed || !info.better_pending || now_sec() > until) {
+      i++;
+    } else {
+      usleep(POLL_US);
+    }
+  }
+}
+
+static size_t next_chunk(const bench *b, size_t *at, size_t list[CHUNK]) {
+  size_t n = 0;
+  for (; *at < b->n_rows && n < CHUNK; ++*at) {
+    if (!b->rows[*at].done) {
+      list[n++] = *at;
+    }
+  }
+  return n;
+}
+
+static void run_calls(bench *b) {
+  size_t at = 0, list[CHUNK], n;
+  while ((n = next_chunk(b, &at, list)) && now_sec() < b->until) {
+    for (size_t i = 0; i < n; i++) {
+      run_call(b, list[i], false);
+    }
+    wait_for_best(b, list, n);
+    for (size_t i = 0; i < n && now_sec() < b->until; i++) {
+      if (!b->rows[list[i]].done) {
+        run_call(b, list[i], true);
+      }
+    }
+  }
+}
+
+static void find_peer(bench *b) {
+  static const char *const names[] = {"cublas", "cub", "driver"};
+  err e = {0};
+  b->peer = NULL;
+  if (b->emulated || (b->vs && !strcmp(b->vs, "none"))) {
+    return;
+  }
+  if (b->vs) {
+    must_inside(peer_find(b->vs, b->place.t, &b->peer, &e), b->vs, &e);
+  }
+  for (size_t i = 0; !b->vs && !b->peer && i < sizeof names / sizeof *names; i++) {
+    if (peer_find(names[i], b->place.t, &b->peer, NULL)) {
+      b->peer = NULL;
+    }
+  }
+}
+
+static void prepare_peer(bench *b) {
+  gen_problem *list = calloc(b->n_rows + 1, sizeof *list);
+  err e = {0};
+  for (size_t i = 0; i < b->n_rows; i++) {
+    list[i] = b->calls[i].p;
+  }
+  if (b->peer && peer_prepare(b->peer, b->place.t, list, b->n_rows, b->place.device, &e)) {
+    fprintf(stderr, "bench_unseen: no peer: %s\n", e.message);
+    b->peer = NULL;
+  }
+  free(list);
+}
+
+/* The library's own device: its kernels are launched on these buffers. */
+static void open_library(bench *b) {
+  const tuned_options o = {.device = strcmp(b->device, "0") ? b->device : NULL,
+                           .threads = atoi(bench_option(b->argc, b->argv, "--threads", "16")),
+                           .wait = b->emulated};
+  serve *s;
+  err e = {0};
+  bench_open_driver(b->device);
+  must(tuned_open(&b->ctx, &o, &failure), "tuned_open");
+  must_inside(serve_of(b->ctx, &s, &e), "the context", &e);
+  b->place.device = s->device;
+  must_inside(rt_compiler_open(&b->place.compiler, &e), "the compiler", &e);
+  must_inside(rt_checker_new(s->device, b->place.compiler, &b->place.checker, &e), "checks", &e);
+}
+
+static void close_family(bench *b) {
+  rt_checker_free(b->place.checker);
+  rt_compiler_close(b->place.compiler);
+  tuned_close(b->ctx);
+  gen_close(b->place.t);
+  for (size_t i = 0; i < b->n_rows; i++) {
+    drawn_call_clear(&b->calls[i]);
+  }
+  free(b->rows);
+  free(b->calls);
+  arena_clear(&b->memory);
+  b->place = (bench_place){0};
+  b->ctx = NULL;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int by_ratio(const void *a, const void *b) {
+  const row *x = *(row *const *)a, *y = *(row *const *)b;
+  const double p = x->peer / x->ours, q = y->peer / y->ours;
+  return (p > q) - (p < q);
+}
+
+static double mean_of(const double *list, size_t n) {
+  double sum = 0;
+  for (size_t i = 0; i < n; i++) {
+    sum += log(list[i]);
+  }
+  return n ? exp(sum / (double)n) : NAN;
+}
+
+/* The rows of a seed, of all seeds if 0, that have both times, slowest first. */
+static size_t compared(const bench *b, uint64_t seed, row **list) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->n_rows; i++) {
+    row *r = &b->rows[i];
+    if ((!seed || r->seed == seed) && r->ours > 0 && r->peer > 0) {
+      list[n++] = r;
+    }
+  }
+  qsort(list, n, sizeof *list, by_ratio);
+  return n;
+}
+
+static size_t count(const bench *b, uint64_t seed, size_t field) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->n_rows; i++) {
+    const row *r = &b->rows[i];
+    n += (!seed || r->seed == seed) && *((const bool *)r + field);
+  }
+  return n;
+}
+#define COUNT(b, seed, what) count(b, seed, offsetof(row, what))
+
+static void print_line(const bench *b, uint64_t seed) {
+  row **list = calloc(b->n_rows + 1, sizeof *list);
+  double *ratios = calloc(b->n_rows + 1, sizeof *ratios);
+  const size_t n = compared(b, seed, list);
+  size_t ahead = 0;
+  for (size_t i = 0; i < n; i++) {
+    ratios[i] = list[i]->peer / list[i]->ours;
+    ahead += ratios[i] >= 1;
+  }
+  char name[24] = "all";
+  if (seed) {
+    snprintf(name, sizeof name, "%llu", (unsigned long long)seed);
+  }
+  printf("%-14s %-14s %5zu %8zu", b->family, name, COUNT(b, seed, done), n);
+  if (n) {
+    printf(" %8.2f %6.2f %6.2f %6.2f %6.2f %6.1f %%", mean_of(ratios, n), ratios[n / 2],
+           ratios[n / 10], ratios[n / 20], ratios[0], 100.0 * (double)ahead / (double)n);
+  } else {
+    printf(" %8s %6s %6s %6s %6s %8s", "-", "-", "-", "-", "-", "-");
+  }
+  printf(" %6zu %6zu\n", COUNT(b, seed, wrong), COUNT(b, seed, failed));
+  free(list);
+  free(ratios);
+}
+
+static void print_first_calls(const bench *b) {
+  double *ours = calloc(b->n_rows + 1, sizeof *ours),
+         *theirs = calloc(b->n_rows + 1, sizeof *theirs);
+  size_t n = 0, m = 0;
+  for (size_t i = 0; i < b->n_rows; i++) {
+    if (b->rows[i].first_ms > 0) {
+      ours[n++] = b->rows[i].first_ms;
+      theirs[m] = b->rows[i].peer_first_ms;
+      m += theirs[m] > 0;
+    }
+  }
+  if (n) {
+    const double median = bench_median(ours, n), median_theirs = bench_median(theirs, m);
+    printf("first calls: median %.3g ms, worst %.3g ms", median, ours[n - 1]);
+    if (m) {
+      printf("; the peer's %.3g, %.3g ms", median_theirs, theirs[m - 1]);
+    }
+    printf("\n");
+  }
+  free(ours);
+  free(theirs);
+}
+
+static void print_loss(const bench *b) {
+  double *loss = calloc(b->n_rows + 1, sizeof *loss), *ratio = calloc(b->n_rows + 1, sizeof *ratio);
+  size_t n = 0, m = 0, least = 0;
+  for (size_t i = 0; i < b->n_rows; i++) {
+    const row *r = &b->rows[i];
+    if (r->tuned > 0 && r->ours > 0) {
+      loss[n++] = r->ours / r->tuned;
+      ratio[m] = r->peer / r->tuned;
+      m += r->peer > 0;
+    }
+  }
+  if (n) {
+    const double mean = mean_of(loss, n), tuned = mean_of(ratio, m);
+    qsort(loss, n, sizeof *loss, bench_by_value);
+    for (size_t i = 0; i < m; i++) {
+      least += ratio[i] >= 1;
+    }
+    printf("served against %g s of tuning of %zu of these: %.1f %% slower in the mean, %.1f %% at "
+           "worst",
+           b->tune_sec, n, 100 * (mean - 1), 100 * (loss[n - 1] - 1));
+    if (m) {
+      printf("; tuned %.2f x the peer, at least as fast in %zu of %zu", tuned, least, m);
+    }
+    printf("\n");
+  }
+  free(loss);
+  free(ratio);
+}
+
+static void print_slow(const bench *b) {
+  row **list = calloc(b->n_rows + 1, sizeof *list);
+  const size_t n = compared(b, 0, list);
+  size_t slow = 0;
+  while (slow < n && list[slow]->peer < list[slow]->ours) {
+    slow++;
+  }
+  if (slow) {
+    printf("slower (us: ours, peer, tuned):\n");
+  }
+  for (size_t i = 0; i < slow && i < SLOW_SHOWN; i++) {
+    const row *r = list[i];
+    printf("  %5.2f %9.4g %9.4g %9.4g  %-9s %s\n", r->peer / r->ours, 1e6 * r->ours, 1e6 * r->peer,
+           1e6 * r->tuned, r->origin, r->call);
+  }
+  free(list);
+}
+
+static void print_wrong(const bench *b) {
+  for (size_t i = 0; i < b->n_rows; i++) {
+    if (b->rows[i].wrong) {
+      printf("wrong: %s: %s\n", b->rows[i].call, b->rows[i].note);
+    }
+  }
+}
+
+static void print_family(const bench *b) {
+  printf("%s on %s, %s; warm, %s\n", b->family, b->place.device->info.name,
+         b->peer ? b->version : "no peer",
+         b->emulated ? "times are modelled" : "ours and the peer's launches interleaved");
+  printf("%-14s %-14s %5s %8s %8s %6s %6s %6s %6s %8s %6s %6s\n", "family", "seed", "calls",
+         "compared", "geo mean", "median", "10th", "5th", "worst", "as fast", "wrong", "failed");
+  for (size_t s = 0; s < b->n_seeds; s++) {
+    print_line(b, b->seeds[s]);
+  }
+  if (b->n_seeds > 1) {
+    print_line(b, 0);
+  }
+  print_first_calls(b);
+  print_loss(b);
+  print_slow(b);
+  print_wrong(b);
+  printf("\n");
+  fflush(stdout);
+}
+
+/* Returns the calls that are left; *wrong: results. */
+static size_t run_family(bench *b, const char *family, size_t *wrong) {
+  char cache[100];
+  err e = {0};
+  b->family = family;
+  b->version[0] = 0;
+  snprintf(cache, sizeof cache, "%s/%s", b->folder, family);
+  setenv("TUNED_CACHE", cache, 1);
+  must_inside(gen_open(NULL, family, &b->place.t, &e), family, &e);
+  find_peer(b);
+  draw_all(b);
+  read_rows(b);
+  tune_all(b);
+  open_library(b);
+  prepare_peer(b);
+  run_calls(b);
+  print_family(b);
+  const size_t left = b->n_rows - COUNT(b, 0, done);
+  *wrong += COUNT(b, 0, wrong);
+  close_family(b);
+  return left;
+}
+
+/* ---- main ------------------------------------------------------------------------------------ */
+
+/* The first 12 hexadecimal digits of the commit. */
+static uint64_t first_seed(const bench *b) {
+  char hash[80] = "";
+  const char *given = bench_option(b->argc, b->argv, "--commit", getenv("COMMIT"));
+  FILE *git = given ? NULL : popen("git rev-parse HEAD 2>/dev/null", "r");
+  if (git) {
+    given = fgets(hash, sizeof hash, git) ? hash : NULL;
+    pclose(git);
+  }
+  if (!given || !strspn(given, "0123456789abcdef")) {
+    bench_give_up("seeds", "--commit HASH, since this is not a checkout");
+  }
+  char digits[13];
+  snprintf(digits, sizeof digits, "%s", given);
+  return strtoull(digits, NULL, 16);
+}
+
+static void set_up(bench *b) {
+  const char *sec = bench_option(b->argc, b->argv, "--sec", "1e9");
+  const char *tuned = bench_option(b->argc, b->argv, "--tuned-db", NULL);
+  const uint64_t first = first_seed(b);
+  b->device = bench_option(b->argc, b->argv, "--device", "0");
+  b->emulated = rt_names_emulator(b->device);
+  b->vs = bench_option(b->argc, b->argv, "--vs", NULL);
+  b->save = bench_option(b->argc, b->argv, "--save", NULL);
+  b->n = (size_t)atol(bench_option(b->argc, b->argv, "--n", b->emulated ? "3" : "200"));
+  b->n_seeds = (size_t)atol(bench_option(b->argc, b->argv, "--seeds", "3"));
+  b->n_seeds = b->n_seeds < SEEDS_MOST ? b->n_seeds : SEEDS_MOST;
+  b->of = (size_t)atol(bench_option(b->argc, b->argv, "--of", "20"));
+  b->tune_sec = atof(bench_option(b->argc, b->argv, "--tune", "0"));
+  b->ready_sec = atof(bench_option(b->argc, b->argv, "--ready", "120"));
+  b->until = now_sec() + atof(sec);
+  for (size_t i = 0; i < b->n_seeds; i++) {
+    b->seeds[i] = first + i;
+  }
+  snprintf(b->folder, sizeof b->folder, "/tmp/bench-unseen-XXXXXX");
+  bench_must(!mkdtemp(b->folder), b->folder, strerror(errno));
+  setenv("TUNED_DB", arena_format(&b->memory, "%s/none.db", b->folder), 1);
+  snprintf(b->tuned_db, sizeof b->tuned_db, "%s%s", tuned ? tuned : b->folder,
+           tuned ? "" : "/tuned.db");
+}
+
+static void tear_down(const bench *b) {
+  auto_str command = {0};
+  str_addf(&command, "rm -rf '%s'", b->folder);
+  if (system(str_text(&command))) {
+    fprintf(stderr, "bench_unseen: %s is left\n", b->folder);
+  }
+}
+
+int main(int argc, char **argv) {
+  static bench b;
+  size_t left = 0, wrong = 0, n = 0;
+  b.argc = argc;
+  b.argv = argv;
+  if (argc < 2 || argv[1][0] == '-') {
+    fprintf(stderr, "usage: bench_unseen FAMILY... [--device D] [--n N] [--save ROWS.tsv] ...\n");
+    return 1;
+  }
+  set_up(&b);
+  for (int i = 1; i < argc && argv[i][0] != '-'; i++, n++) {
+    left += run_family(&b, argv[i], &wrong);
+  }
+  tear_down(&b);
+  return wrong ? 1 : left ? 2 : 0;
+}
