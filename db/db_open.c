@@ -377,7 +377,7 @@ const char *db_note(const db *d) {
 }
 
 int db_default_path(arena *a, const char **path, err *e) {
-  const char *named = getenv("TUNED_DB");
+  const char *named = secure_getenv("TUNED_DB");
   if (named && *named) {
     *path = arena_text(a, named);
   } else {

@@ -53,7 +53,7 @@ static int own_folder(const char *named, str *out, err *e) {
 }
 
 static const char *named_folders(void) {
-  const char *named = getenv("TUNED_CACHE");
+  const char *named = secure_getenv("TUNED_CACHE");
   return named ? named : "";
 }
 

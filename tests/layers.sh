@@ -125,4 +125,11 @@ only 'sqlite3\.h' db
 only 'l(ua|auxlib|ualib)\.h' generator/template
 only 'cuda\.h' runtime/device
 only 'nvrtc\.h' runtime/device
+
+# Variables name code, databases, templates, caches and trust: a program with more rights than its user must
+# not follow them.
+if grep -nE '(^|[^_a-z])getenv\(' -rs generator db runtime tuner --include='*.[ch]' --exclude=progress.c; then
+  echo "layers: secure_getenv, not getenv" >&2
+  bad=1
+fi
 exit $bad

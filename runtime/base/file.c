@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -147,11 +149,18 @@ int file_make_parents(const char *path, err *e) {
   return rc;
 }
 
+/* $HOME; in a program with more rights than its user, who sets the variables, the home folder of
+ * the account whose rights it has. The text is borrowed until the next call of getpwuid. */
+static const char *home_folder(void) {
+  const struct passwd *account = getauxval(AT_SECURE) ? getpwuid(geteuid()) : NULL;
+  return account ? account->pw_dir : secure_getenv("HOME");
+}
+
 /* The folder in $variable, else below the home folder. */
 static int xdg_folder(const char *variable, const char *below_home, const char *remedy, str *out,
                       err *e) {
-  const char *xdg = getenv(variable);
-  const char *home = getenv("HOME");
+  const char *xdg = secure_getenv(variable);
+  const char *home = home_folder();
   if (xdg && xdg[0] == '/') { /* the specification ignores relative paths */
     str_addf(out, "%s/autotune", xdg);
   } else if (home && home[0]) {

@@ -43,7 +43,7 @@ static bool is_near(arena *a, char *code, const char **path) {
 
 int base_path_find(arena *a, const char **path, err *e) {
   char code[PATH_MAX];
-  *path = getenv("TUNED_BASE");
+  *path = secure_getenv("TUNED_BASE");
   if (*path && **path) {
     *path = arena_text(a, *path);
     return *path ? 0 : err_nomem(e);

@@ -48,8 +48,8 @@ static void find_include(nvrtc_api *api) {
   snprintf(beside, sizeof beside, "%s", api->path);
   char *slash = strrchr(beside, '/');
   snprintf(slash ? slash : beside, 16, "/../include");
-  if (getenv("CUDA_HOME")) {
-    snprintf(home, sizeof home, "%s/include", getenv("CUDA_HOME"));
+  if (secure_getenv("CUDA_HOME")) {
+    snprintf(home, sizeof home, "%s/include", secure_getenv("CUDA_HOME"));
   }
   const char *const folders[] = {beside, home, "/usr/local/cuda/include"};
   for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "str.h"
@@ -48,7 +49,8 @@ static bool try_folder(search *x, const char *folder, const char *below) {
 }
 
 /* Where `pip install --target build/cuda PACKAGE` puts it, relative to build/autotune, to
- * build/tests/test_x, and to a build folder of another name. */
+ * build/tests/test_x, and to a build folder of another name. The user of a setuid program may have
+ * linked to it in a folder of his own, so there it is not asked for. */
 static bool try_wheels(search *x) {
   static const char *const steps[] = {"cuda", "../cuda", "../build/cuda", "../../build/cuda"};
   char program[PATH_MAX], folder[PATH_MAX + 32];
@@ -70,9 +72,9 @@ static bool find(search *x) {
       return true;
     }
   }
-  const char *home = getenv("CUDA_HOME");
+  const char *home = secure_getenv("CUDA_HOME");
   return (home && *home && (try_folder(x, home, "lib64") || try_folder(x, home, "lib"))) ||
-         try_folder(x, "/usr/local/cuda", "lib64") || try_wheels(x);
+         try_folder(x, "/usr/local/cuda", "lib64") || (!getauxval(AT_SECURE) && try_wheels(x));
 }
 
 static int missing(const search *x, const char *named, err *e) {
@@ -92,7 +94,7 @@ static int missing(const search *x, const char *named, err *e) {
 }
 
 int toolkit_open(const toolkit_library *l, void **handle, err *e) {
-  const char *value = getenv(l->variable), *named = value && *value ? value : NULL;
+  const char *value = secure_getenv(l->variable), *named = value && *value ? value : NULL;
   search x = {.l = l, .handle = handle};
   const bool found = named ? try_path(&x, named) : find(&x);
   const int rc = found ? 0 : missing(&x, named, e);

@@ -15,7 +15,7 @@
 #include "serve_workspace.h"
 
 static const char *environment(const char *name) {
-  const char *value = getenv(name);
+  const char *value = secure_getenv(name);
   return value && *value ? value : NULL;
 }
 

@@ -31,5 +31,18 @@ for signal in INT TERM; do
   grep -q interrupted "$folder/out" || complain "SIG$signal in a loop of barriers: $(cat "$folder/out")"
 done
 
+# ---- a program with more rights than its user ignores the user's variables; only root can make one
+if [ "$(id -u)" = 0 ]; then
+  cp "$autotune" "$folder/privileged"
+  chown 65534 "$folder/privileged" && chmod 4755 "$folder/privileged" "$folder"
+  (
+    for name in AUTOTUNE_NVRTC TUNED_DB TUNED_TEMPLATES TUNED_CACHE TUNED_BASE CUDA_HOME XDG_CACHE_HOME HOME; do
+      export $name="$folder/hostile_$name"
+    done
+    "$folder/privileged" doctor
+  ) >"$folder/out" 2>&1
+  grep "hostile_" "$folder/out" && complain "a setuid program follows its user's variables"
+fi
+
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

@@ -81,7 +81,7 @@ static bool is_gpu_here(void) {
 }
 
 const char *cli_device(const cli *c) {
-  const char *from_environment = getenv("TUNED_DEVICE");
+  const char *from_environment = secure_getenv("TUNED_DEVICE");
   if (c->device) {
     return c->device;
   }

@@ -16,7 +16,7 @@ static int check_folder(const char *path, err *e) {
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
   enum { MAX_FOLDERS = 64 };
   const char **folders = ARENA_ARRAY(a, const char *, MAX_FOLDERS);
-  const char *variable = getenv("TUNED_TEMPLATES");
+  const char *variable = secure_getenv("TUNED_TEMPLATES");
   *out = (gen_options){.folders = folders, .data = c->data, .stop = cli_stop_flag()};
   if (c->templates) {
     TRY(check_folder(c->templates, e));

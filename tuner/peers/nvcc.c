@@ -57,7 +57,7 @@ static bool try_folder(const char *folder, size_t n, const char *name, str *path
 }
 
 static int find_nvcc(str *path, err *e) {
-  const char *home = getenv("CUDA_HOME"), *folders = getenv("PATH");
+  const char *home = secure_getenv("CUDA_HOME"), *folders = secure_getenv("PATH");
   if (home && try_folder(home, strlen(home), "bin/nvcc", path)) {
     return 0;
   }
@@ -79,7 +79,7 @@ static int find_nvcc(str *path, err *e) {
 /* ---- where it is kept ------------------------------------------------------------------------ */
 
 static int cache_folder(str *out, err *e) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+  const char *cache = secure_getenv("XDG_CACHE_HOME"), *home = secure_getenv("HOME");
   if (cache && cache[0] == '/') { /* XDG specification: relative paths are ignored */
     str_addf(out, "%s/autotune/peers/", cache);
   } else if (home && home[0]) {

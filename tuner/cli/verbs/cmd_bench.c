@@ -4,6 +4,7 @@
  * All contenders get the same buffers and are timed interleaved, so that clocks, temperature and
  * cache are the same for all; ratios are of medians. An untuned problem is served with a
  * neighbour's configuration or the default; the column `origin` says so. */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,7 +319,7 @@ static int open_suite(bench_run *r, err *e) {
 static int open_served(bench_run *r, err *e) {
   tuned_error why = {0};
   auto_str folders = {0};
-  const char *variable = getenv("TUNED_TEMPLATES");
+  const char *variable = secure_getenv("TUNED_TEMPLATES");
   str_addf(&folders, "%s%s%s", r->c->templates ? r->c->templates : "",
            r->c->templates && variable ? ":" : "", variable ? variable : "");
   tuned_options o = {.device = cli_device(r->c),
