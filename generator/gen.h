@@ -45,6 +45,8 @@ typedef struct gen_options {
   size_t max_source_nbytes;  /* one generated source; 0 takes 4 MiB */
   bool lazy; /* Lua compiles a source when it is first needed, so that mistakes only Lua's compiler
                 sees come then, not when the template is opened; the lists of sizes are not checked */
+  bool names_only; /* the name comes from a file, which must not say which path's template runs:
+                      gen_open refuses paths with ERR_USAGE */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
   uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
 } gen_options;

@@ -320,6 +320,10 @@ static int check_family(const tmpl *t, const char *name, err *e) {
 }
 
 int gen_open(const gen_options *options, const char *name, gen_template **out, err *e) {
+  if (options && options->names_only && is_path(name)) {
+    return err_set(e, ERR_USAGE,
+                   "'%.200s' is a path, and only a family's name is taken from a file", name);
+  }
   tmpl *t = calloc(1, sizeof *t);
   if (!t) {
     return err_nomem(e);

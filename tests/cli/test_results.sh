@@ -62,6 +62,9 @@ prints "3 results, 3 of them new" gpu import "$folder/measured.csv" saxpy n=1000
 prints '"seconds":1e-05' gpu show saxpy n=1000 --json
 gpu export-results "$folder/measured.json" saxpy n=1000 --quiet || complain "no export"
 prints "3 results, 3 of them new" "$autotune" import "$folder/measured.json" --db "$folder/elsewhere.db"
+sed 's#"autotune_problem": "saxpy#"autotune_problem": "'"$scale"'#' "$folder/measured.json" >"$folder/path.json"
+refuses 2 "only a family's name is taken from a file" "$autotune" import "$folder/path.json" --db "$folder/elsewhere.db"
+refuses 2 "has no parameter" "$autotune" import "$folder/path.json" $scale n=1000 --db "$folder/elsewhere.db"
 refuses 2 "a model's" gpu import "$folder/t4.gz"
 echo '512,1,1,contiguous,ok,0.001' >>"$folder/measured.csv"
 refuses 2 "ORDER makes a difference only with COARSE > 1" gpu import "$folder/measured.csv" saxpy n=1000

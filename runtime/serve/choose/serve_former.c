@@ -12,7 +12,7 @@ static int rename_config(void *self, const char *family, const char *config, str
   renamer *r = self;
   gen_config c;
   if (!r->t || strcmp(r->t->name, family) != 0) {
-    const gen_options lazily = {.lazy = true};
+    const gen_options lazily = {.lazy = true, .names_only = true};
     gen_close(r->t);
     r->t = NULL;
     TRY(gen_open(&lazily, family, &r->t, NULL));

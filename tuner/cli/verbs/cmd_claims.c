@@ -108,6 +108,7 @@ static int open_family(claims_run *r, const char *family, err *e) {
   gen_close(r->place.t);
   r->place.t = NULL;
   TRY(cli_template_options(r->c, &r->memory, &o, e));
+  o.names_only = true;
   return gen_open(&o, family, &r->place.t, e);
 }
 

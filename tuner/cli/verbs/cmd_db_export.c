@@ -173,6 +173,7 @@ static int export_presets(const cli *c, lines *l, err *e) {
   bool *chosen = ARENA_ARRAY(&l->memory, bool, l->n + 1);
   TRY(chosen ? 0 : err_nomem(e));
   TRY(cli_template_options(c, &l->memory, &now.options, e));
+  now.options.names_only = true;
   for (size_t i = 0; i < l->n; i++) {
     chosen[i] = is_preset(c, &now, &l->rows[i]);
     n += chosen[i];

@@ -126,6 +126,7 @@ int cmd_db_import_file(const cli *c, db *d, const char *path, err *e) {
   arena a = {0};
   auto_str text = {0};
   int rc = cli_template_options(c, &a, &in.options, e);
+  in.options.names_only = true;
   rc = rc ? rc : file_read(path, FILE_MOST, &text, e);
   rc = rc ? rc : import_text(&in, &text, e);
   gen_close(in.t);

@@ -69,9 +69,17 @@ static int open_problem(importer *in, err *e) {
                   "FILE FAMILY FIELD=VALUE ...; or search it as it is: autotune replay FILE");
   }
   char family[512];
+  err why = {0};
   snprintf(family, sizeof family, "%.*s", (int)strcspn(text, " "), text);
   TRY(cli_template_options(c, &in->memory, &o, e));
-  TRY(gen_open(&o, family, &in->t, e));
+  o.names_only = text == in->rows.origin.problem;
+  const int rc = gen_open(&o, family, &in->t, &why);
+  if (rc == ERR_USAGE && o.names_only) {
+    return err_at(e, rc, in->rows.path,
+                  "%s; if you trust it, name it: autotune import FILE TEMPLATE.lua FIELD=VALUE ...",
+                  why.message);
+  }
+  TRY(err_copy(e, rc, &why));
   TRY(gen_problem_parse(in->t, text + strcspn(text, " "), &in->p, e));
   gen_problem_text(in->t, &in->p, &in->problem);
   return 0;
