@@ -159,6 +159,12 @@ $(B)/embedded.c: $(EMBEDDED) generator/embed.sh Makefile
 $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# What is remembered of generated texts counts for one generator only.
+$(B)/generator_digest.h: $(call find_files,generator,*.[ch])
+	@mkdir -p $(@D)
+	@echo "#define GENERATOR_DIGEST \"$$(cat $^ | sha256sum | cut -c 1-32)\"" > $@
+$(B)/generator/template/gen_source.o: $(B)/generator_digest.h
+
 # What autotune itself carries: suites of problems, and the text of the peers that nvcc compiles.
 $(B)/tuner_files.c: $(TUNER_FILES) generator/embed.sh
 	@mkdir -p $(@D)

@@ -20,10 +20,17 @@ static const char *const steps[] = {"CREATE TABLE image ("
                                     ") STRICT;"
                                     "CREATE INDEX image_used ON image (used, nbytes);",
                                     "ALTER TABLE image ADD COLUMN form TEXT;"
-                                    "CREATE INDEX image_form ON image (form);"};
+                                    "CREATE INDEX image_form ON image (form);",
+                                    "CREATE TABLE note ("
+                                    "  maker  TEXT NOT NULL,"
+                                    "  name   TEXT NOT NULL,"
+                                    "  value  BLOB NOT NULL,"
+                                    "  digest TEXT NOT NULL," /* of the others */
+                                    "  PRIMARY KEY (maker, name)"
+                                    ") STRICT, WITHOUT ROWID;"};
 
 static const db_format format = {
-    .application_id = 0x4175496d, /* "AuIm" */ .steps = steps, .n_steps = 2, .is_disposable = true};
+    .application_id = 0x4175496d, /* "AuIm" */ .steps = steps, .n_steps = 3, .is_disposable = true};
 
 struct image_cache {
   db *d; /* NULL: a damaged file could not be begun anew */
@@ -222,11 +229,13 @@ static int read_row(image_cache *c, const char *key, arena *a, cached_image *row
   char digest[HASH_TEXT];
   const char *stored = NULL;
   db_query q = db_ask(
-      c->d, "SELECT used < unixepoch() - ?2, digest, log, cubin, ptx FROM image WHERE key = ?1", e);
+      c->d,
+      "SELECT used < unixepoch() - ?2, digest, form, log, cubin, ptx FROM image WHERE key = ?1", e);
   db_in(&q, DB_TEXT(key), DB_INT(USED_STEP_SEC));
   if (db_row(&q)) {
     *is_old = db_out_int(&q);
     stored = db_out_text(&q, a);
+    row->form = db_out_text_or_null(&q, a);
     row->log = db_out_text(&q, a);
     row->cubin = db_out_bulk(&q, a, &row->n_cubin);
     row->ptx = db_out_bulk(&q, a, &row->n_ptx);
@@ -308,7 +317,7 @@ static int put_row(image_cache *c, const char *key, const cached_image *row, err
   db_query q = db_ask(c->d,
                       "INSERT INTO image (key, used, nbytes, digest, log, cubin, ptx, form)"
                       "VALUES (?1, unixepoch(), ?2, ?3, ?4, ?5, ?6, ?7)"
-                      "ON CONFLICT (key) DO NOTHING",
+                      "ON CONFLICT (key) DO UPDATE SET form = excluded.form",
                       e);
   db_in(&q, DB_TEXT(key), DB_INT(row_nbytes(row)), DB_TEXT(digest), DB_BULK_TEXT(row->log),
         DB_BULK(row->cubin, row->n_cubin), DB_BULK(row->ptx, row->n_ptx), DB_TEXT(row->form));
@@ -342,6 +351,113 @@ int image_cache_put(image_cache *c, const char *key, const cached_image *row, er
   if (!rc) {
     rc = put_row(c, key, row, &why);
     rc = db_end(c->d, rc ? rc : make_room(c, &why), &why);
+  }
+  rc = after(c, rc, &why, e);
+  return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+/* ---- notes ---------------------------------------------------------------------------------- */
+
+enum { NOTES_MOST = 1 << 16 }; /* of all makers; some 20 MB */
+
+static void note_digest(const char *maker, const cached_note *x, char digest[HASH_TEXT]) {
+  const hash_part parts[] = {
+      {maker, strlen(maker)}, {x->name, strlen(x->name) + 1}, {x->value, x->nbytes}};
+  hash_parts(parts, sizeof parts / sizeof *parts, digest);
+}
+
+/* A row that is damaged is as one that is absent. */
+static bool read_note(db_query *q, const char *maker, arena *a, cached_note *out) {
+  char digest[HASH_TEXT];
+  *out = (cached_note){.name = db_out_text(q, a)};
+  out->value = db_out_bulk(q, a, &out->nbytes);
+  const char *stored = db_out_text(q, a);
+  if (!out->name || !out->value || !stored) {
+    return false;
+  }
+  note_digest(maker, out, digest);
+  return !strcmp(digest, stored);
+}
+
+static int read_notes(image_cache *c, const char *maker, arena *a, cached_note **notes, size_t *n,
+                      err *e) {
+  db_query q = db_ask(c->d, "SELECT name, value, digest FROM note WHERE maker = ?1 LIMIT ?2", e);
+  db_in(&q, DB_TEXT(maker), DB_INT(IMAGE_CACHE_NOTES));
+  while (db_row(&q)) {
+    cached_note *more = db_room(&q, a, *notes, *n, sizeof **notes);
+    if (more) {
+      *notes = more;
+      *n += read_note(&q, maker, a, &more[*n]);
+    }
+  }
+  return db_done(&q);
+}
+
+int image_cache_get_notes(image_cache *c, const char *maker, arena *a, const cached_note **notes,
+                          size_t *n, err *e) {
+  err why = {0};
+  cached_note *list = NULL;
+  *n = 0;
+  const int rc = c->d ? read_notes(c, maker, a, &list, n, &why) : ERR_NOTFOUND;
+  *notes = list;
+  *n = rc ? 0 : *n;
+  return after(c, rc, &why, e);
+}
+
+static int read_one_note(image_cache *c, const char *maker, const char *name, arena *a,
+                         cached_note *out, err *e) {
+  bool found = false;
+  db_query q =
+      db_ask(c->d, "SELECT name, value, digest FROM note WHERE maker = ?1 AND name = ?2", e);
+  db_in(&q, DB_TEXT(maker), DB_TEXT(name));
+  if (db_row(&q)) {
+    found = read_note(&q, maker, a, out);
+  }
+  TRY(db_done(&q));
+  return found ? 0 : ERR_NOTFOUND;
+}
+
+int image_cache_get_note(image_cache *c, const char *maker, const char *name, arena *a,
+                         cached_note *out, err *e) {
+  err why = {0};
+  const int rc = c->d ? read_one_note(c, maker, name, a, out, &why) : ERR_NOTFOUND;
+  return after(c, rc, &why, e);
+}
+
+static int put_note(image_cache *c, const char *maker, const cached_note *x, err *e) {
+  char digest[HASH_TEXT];
+  note_digest(maker, x, digest);
+  db_query q = db_ask(
+      c->d, "INSERT OR REPLACE INTO note (maker, name, value, digest) VALUES (?1, ?2, ?3, ?4)", e);
+  db_in(&q, DB_TEXT(maker), DB_TEXT(x->name), DB_BULK(x->value, x->nbytes), DB_TEXT(digest));
+  return db_run(&q);
+}
+
+/* They cost little to find anew: a table that is full is begun anew. */
+static int bound_notes(image_cache *c, err *e) {
+  int64_t n = 0;
+  db_query count = db_ask(c->d, "SELECT count(*) FROM note", e);
+  TRY(db_first_int(&count, &n));
+  if (n <= NOTES_MOST) {
+    return 0;
+  }
+  db_query drop = db_ask(c->d, "DELETE FROM note", e);
+  return db_run(&drop);
+}
+
+int image_cache_put_notes(image_cache *c, const char *maker, const cached_note *notes, size_t n,
+                          err *e) {
+  err why = {0};
+  if (!c->d || c->is_shared) {
+    return 0;
+  }
+  int rc = db_begin(c->d, &why);
+  if (!rc) {
+    rc = bound_notes(c, &why);
+    for (size_t i = 0; i < n && !rc; i++) {
+      rc = put_note(c, maker, &notes[i], &why);
+    }
+    rc = db_end(c->d, rc, &why);
   }
   rc = after(c, rc, &why, e);
   return rc == ERR_NOTFOUND ? 0 : rc;
@@ -435,6 +551,7 @@ int image_cache_check(image_cache *c, image_cache_health *out, err *e) {
 int image_cache_clear(image_cache *c, err *e) {
   err why = {0};
   TRY(reopen(c, e));
-  const int rc = after(c, db_execute(c->d, "DELETE FROM image; VACUUM", &why), &why, e);
+  const int rc =
+      after(c, db_execute(c->d, "DELETE FROM image; DELETE FROM note; VACUUM", &why), &why, e);
   return rc == ERR_NOTFOUND ? 0 : rc;
 }

@@ -2,7 +2,7 @@
  *
  * A row is what NVRTC returned for a key (compile.h: the hash of source, options, architecture and
  * NVRTC's version). Rows are dropped when the cache is full, the least recently used first; anything
- * in it can be made again. Any number of processes read and write it at once; one that is killed
+ * in it can be made again. Notes (below) are kept beside them. Any number of processes read and write it at once; one that is killed
  * loses its last row at most. A row whose digest does not match is dropped when it is read, and a
  * file that SQLite finds damaged is deleted and begun anew.
  *
@@ -41,7 +41,7 @@ int image_cache_open_all(image_cache **out, err *e);
 void image_cache_close(image_cache *c);
 
 typedef struct cached_image {
-  const char *form; /* in: the hash of all but NVRTC's version; NULL: found by its key only */
+  const char *form; /* the hash of all but NVRTC's version; NULL: found by its key only */
   const char *log;  /* NVRTC's, with ptxas's report of the kernels */
   const void *cubin, *ptx;
   size_t n_cubin, n_ptx; /* 0: none */
@@ -51,8 +51,26 @@ typedef struct cached_image {
 int image_cache_get(image_cache *c, const char *key, arena *a, cached_image *row, err *e);
 /* image_cache_get_form -- by the form: what any version of NVRTC made. err ERR_NOTFOUND */
 int image_cache_get_form(image_cache *c, const char *form, arena *a, cached_image *row, err *e);
-/* image_cache_put -- a key that is there already is left as it is */
+/* image_cache_put -- of a key that is there already only the form changes */
 int image_cache_put(image_cache *c, const char *key, const cached_image *row, err *e);
+
+/* What was found out on the way to an image and is quick to read: a value for a name. The maker is the
+ * digest of all that it depends on besides the name. */
+typedef struct cached_note {
+  const char *name;
+  const void *value;
+  size_t nbytes; /* of the value, which is not empty */
+} cached_note;
+enum { IMAGE_CACHE_NOTES = 4096 };
+/* image_cache_get_notes -- a maker's, IMAGE_CACHE_NOTES at most, damaged ones left out; in the arena.
+ * image_cache_get_note -- one. err ERR_NOTFOUND */
+int image_cache_get_notes(image_cache *c, const char *maker, arena *a, const cached_note **notes,
+                          size_t *n, err *e);
+int image_cache_get_note(image_cache *c, const char *maker, const char *name, arena *a,
+                         cached_note *out, err *e);
+/* image_cache_put_notes -- takes the place of a former value */
+int image_cache_put_notes(image_cache *c, const char *maker, const cached_note *notes, size_t n,
+                          err *e);
 
 typedef struct image_cache_totals {
   int64_t n, nbytes;      /* images, and their bytes */

@@ -340,6 +340,20 @@ int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body
  * another problem read the same values. False: not known. */
 void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[HASH_TEXT]);
 bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT]);
+/* What is known of a text that was made: all of it, so that another process knows it, too. */
+typedef struct gen_source_row {    /* without padding: it may be stored */
+  uint64_t code;                   /* which of the template's texts */
+  uint64_t reads[4], used[4];      /* names in its statements; names in front, as constants */
+  uint64_t by_reads, by_constants; /* digests of their values */
+  char hash[HASH_TEXT - 1];        /* the text's digest */
+} gen_source_row;
+/* gen_source_maker -- the digest of all that makes texts but the values: the template with its paths,
+ * and this library. Rows count where it is the same. */
+void gen_source_maker(const gen_template *t, char maker[HASH_TEXT]);
+/* gen_source_rows_add -- rows of another process; gen_source_rows_new -- those that this one has made
+ * since the last call, until the next gen_source_remember */
+void gen_source_rows_add(gen_template *t, const gen_source_row *rows, size_t n);
+size_t gen_source_rows_new(gen_template *t, const gen_source_row **rows);
 /* gen_source_depends -- through what the text just made depends on the problem: bits of the fields
  * that its statements read, and of the derived values that they or its constants have and that read
  * fields. Problems that agree in these have one text. All bits: unknown. */

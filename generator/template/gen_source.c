@@ -10,6 +10,7 @@
 #include "compiler_option.h"
 #include "gen_directives.h"
 #include "gen_lex.h"
+#include "generator_digest.h"
 #include "gen_tmpl.h"
 
 typedef struct job {
@@ -363,13 +364,16 @@ int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body
 /* A script's text depends on the values that it reads and on the constants in front. Its statements
  * contain the names it may read; the text, which the values read decide, contains the constants it
  * uses. So equal values of both make equal texts. */
-typedef struct gen_source_seen {
-  uint64_t by_reads, by_constants; /* digests of the values */
-  gen_names used;
-  char hash[HASH_TEXT];
-} seen;
-
 enum { SEEN_MOST = 4096 };
+
+static void pack_names(const gen_names *from, uint64_t to[4]) {
+  const uint64_t all[4] = {from->fields, from->params, from->derived, from->device};
+  memcpy(to, all, sizeof all);
+}
+
+static gen_names unpack_names(const uint64_t from[4]) {
+  return (gen_names){.fields = from[0], .params = from[1], .derived = from[2], .device = from[3]};
+}
 
 static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
   const gen_symbol *s = gen_symbol_find_n(&t->symbols, token->p, token->n, GEN_READS_CONFIG);
@@ -384,11 +388,8 @@ static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
 }
 
 /* One that reaches for its names in another way may read any. */
-static void find_reads(gen_box *b, tmpl *t, gen_device_code *s) {
+static void find_reads_in(gen_box *b, tmpl *t, gen_device_code *s) {
   gen_script *script = &s->script;
-  if (s->have_reads) {
-    return;
-  }
   gen_script_compile(b, &t->a, script);
   gen_lexer lexer = gen_lex(script->lua, strlen(script->lua), 1);
   for (gen_token x = gen_lex_next(&lexer); x.kind != GEN_TOKEN_END; x = gen_lex_next(&lexer)) {
@@ -397,9 +398,16 @@ static void find_reads(gen_box *b, tmpl *t, gen_device_code *s) {
       add_name(t, &x, &s->reads);
     }
   }
-  free(script->lua);
-  script->lua = NULL;
   s->have_reads = true;
+}
+
+/* They may be known from rows, without the script's statements. */
+static void find_reads(gen_box *b, tmpl *t, gen_device_code *s) {
+  if (!s->have_reads) {
+    find_reads_in(b, t, s);
+  }
+  free(s->script.lua);
+  s->script.lua = NULL;
 }
 
 static uint64_t hash_value(uint64_t h, const gen_value *v) {
@@ -448,18 +456,25 @@ static bool read_values(gen_instance *g, const gen_config *c, uint64_t *h) {
   return true;
 }
 
+static gen_source_row *new_row(gen_sources *s) {
+  const bool has_room =
+      s->n < SEEN_MOST && array_reserve(&s->seen, s->n + 1, &s->most, sizeof *s->seen);
+  return has_room ? &s->seen[s->n] : NULL;
+}
+
 void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[HASH_TEXT]) {
   gen_sources *s = &g->t->sources;
-  seen x = {.used = s->used};
-  if (s->n == SEEN_MOST || !read_values(g, c, &x.by_reads)) {
+  const gen_device_code *code = code_of(g->t, c);
+  gen_source_row x = {.code = (uint64_t)(code - g->t->program.codes)}, *row;
+  if (!read_values(g, c, &x.by_reads) || !(row = new_row(s))) {
     return;
   }
-  if (!array_reserve(&s->seen, s->n + 1, &s->most, sizeof *s->seen)) {
-    return;
-  }
-  x.by_constants = hash_values(g, c, &x.used);
+  x.by_constants = hash_values(g, c, &s->used);
+  pack_names(&code->reads, x.reads);
+  pack_names(&s->used, x.used);
   memcpy(x.hash, hash, sizeof x.hash);
-  s->seen[s->n++] = x;
+  *row = x;
+  s->n++;
 }
 
 bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT]) {
@@ -470,18 +485,58 @@ bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT])
   }
   bool have = false;
   for (size_t i = 0; i < s->n; i++) {
-    const seen *x = &s->seen[i];
+    const gen_source_row *x = &s->seen[i];
     if (x->by_reads != by_reads) {
       continue;
     }
-    by_constants = have ? by_constants : hash_values(g, c, &x->used);
+    const gen_names used = unpack_names(x->used);
+    by_constants = have ? by_constants : hash_values(g, c, &used);
     have = true;
     if (x->by_constants == by_constants) {
       memcpy(hash, x->hash, sizeof x->hash);
+      hash[sizeof x->hash] = 0;
       return true;
     }
   }
   return false;
+}
+
+/* ---- texts that another process made ----------------------------------------------------------- */
+
+void gen_source_maker(const gen_template *p, char maker[HASH_TEXT]) {
+  const tmpl *t = gen_tmpl(p);
+  auto_str all = {0};
+  str_addf(&all, "%s %s %zu %s\n", GENERATOR_DIGEST, p->hash, t->max_source_nbytes, p->path);
+  for (const gen_included *f = t->included; f; f = f->next) { /* the text names these */
+    str_addf(&all, "%s\n", f->path);
+  }
+  hash_bytes(str_text(&all), all.n, maker);
+}
+
+/* A process that knows its statements' names from there need not compile the script. */
+void gen_source_rows_add(gen_template *p, const gen_source_row *rows, size_t n) {
+  tmpl *t = gen_tmpl(p);
+  gen_sources *s = &t->sources;
+  const bool nothing_new = s->n_old == s->n;
+  for (size_t i = 0; i < n; i++) {
+    gen_source_row *row = rows[i].code < t->program.n_codes ? new_row(s) : NULL;
+    if (row) {
+      gen_device_code *code = &t->program.codes[rows[i].code];
+      *row = rows[i];
+      s->n++;
+      code->reads = code->have_reads ? code->reads : unpack_names(row->reads);
+      code->have_reads = true;
+    }
+  }
+  s->n_old = nothing_new ? s->n : s->n_old;
+}
+
+size_t gen_source_rows_new(gen_template *p, const gen_source_row **rows) {
+  gen_sources *s = &gen_tmpl(p)->sources;
+  const size_t n = s->n - s->n_old;
+  *rows = n ? s->seen + s->n_old : NULL;
+  s->n_old = s->n;
+  return n;
 }
 
 static void find_reads_of_last(gen_box *b, void *ud) {

@@ -114,8 +114,8 @@ typedef struct gen_suggested { /* a configuration for problems without tuning re
 typedef struct gen_sources { /* texts made before (gen_source.c) */
   gen_device_code *code;     /* of the text just made; NULL: none was */
   gen_names used;            /* names in that text, as constants */
-  struct gen_source_seen *seen;
-  size_t n, most;
+  gen_source_row *seen;
+  size_t n, most, n_old; /* n_old: those that gen_source_rows_new need not tell */
 } gen_sources;
 
 typedef struct tmpl {

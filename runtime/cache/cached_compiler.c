@@ -79,6 +79,11 @@ static bool read_image(store *s, rt_image *image) {
     str_add_n(&image->ptx, row.ptx, row.n_ptx);
     str_add(&image->log, row.log);
   }
+  if (found &&
+      (!row.form || strcmp(row.form, image->form) != 0)) { /* as a former version says it */
+    row.form = image->form;
+    image_cache_put(s->cache, image->key, &row, NULL);
+  }
   const bool complete = found && !image->cubin.failed && !image->ptx.failed && !image->log.failed;
   if (!complete) {
     str_reset(&image->cubin);

@@ -27,11 +27,11 @@ void ready_images_close(ready_images *r) {
   }
 }
 
-static bool find_cached(ready_images *r, const rt_source *source, const rt_info *device, arena *a,
-                        ready_image *out) {
+static bool find_cached(ready_images *r, const rt_source *source, const char *hash,
+                        const rt_info *device, arena *a, ready_image *out) {
   char form[HASH_TEXT];
   cached_image row;
-  rt_image_form(source, form);
+  rt_image_form(source, hash, form);
   if (image_cache_get_form(r->cache, form, a, &row, NULL)) {
     return false;
   }
@@ -44,8 +44,12 @@ static bool find_cached(ready_images *r, const rt_source *source, const rt_info 
 
 bool ready_images_find(ready_images *r, const rt_source *source, const char *hash,
                        const rt_info *device, arena *a, ready_image *out) {
-  if (r->cache && find_cached(r, source, device, a, out)) {
+  if (r->cache && find_cached(r, source, hash, device, a, out)) {
     return true;
   }
   return r->base && base_set_get(r->base, hash, device, a, &out->bytes, &out->nbytes, &out->spill);
+}
+
+image_cache *ready_images_cache(ready_images *r) {
+  return r->cache;
 }

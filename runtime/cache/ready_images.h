@@ -19,8 +19,11 @@ typedef struct ready_image { /* in the arena */
 } ready_image;
 
 /* ready_images_find -- of this source, in the format of the device; false: there is none
- *   in  hash  of its text, without leading comments */
+ *   in  source  its text is not read
+ *       hash    of its text, without leading comments */
 bool ready_images_find(ready_images *r, const rt_source *source, const char *hash,
                        const rt_info *device, arena *a, ready_image *out);
+/* ready_images_cache -- the cache that it reads; NULL: none */
+struct image_cache *ready_images_cache(ready_images *r);
 
 #endif

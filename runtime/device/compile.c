@@ -140,26 +140,27 @@ static int make_options(const rt_compiler *c, const rt_source *s, bool minimal, 
   return 0;
 }
 
-static void hash_with(const rt_source *s, const char *version, char key[HASH_TEXT]) {
+static void hash_with(const rt_source *s, const char *version, const char *text,
+                      char key[HASH_TEXT]) {
   options o;
-  auto_str text = {0};
+  auto_str all = {0};
   make_hashed_options(s, &o);
   for (int i = 0; i < o.n_hashed; i++) {
-    str_addf(&text, "%s ", o.list[i]);
+    str_addf(&all, "%s ", o.list[i]);
   }
-  str_addf(&text, "%s%s\n", version, is_cubin(s) || !s->registers ? "" : " registers");
-  str_add(&text, s->text + s->body);
-  hash_bytes(str_text(&text), text.n, key);
+  str_addf(&all, "%s%s\n", version, is_cubin(s) || !s->registers ? "" : " registers");
+  str_add(&all, text);
+  hash_bytes(str_text(&all), all.n, key);
 }
 
 void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]) {
   char version[24];
   snprintf(version, sizeof version, "nvrtc %d", c->version);
-  hash_with(s, version, key);
+  hash_with(s, version, s->text + s->body, key);
 }
 
-void rt_image_form(const rt_source *s, char form[HASH_TEXT]) {
-  hash_with(s, "any", form);
+void rt_image_form(const rt_source *s, const char *hash, char form[HASH_TEXT]) {
+  hash_with(s, "any", hash, form);
 }
 
 /* ---- is the architecture one that this NVRTC knows? ---------------------------------------- */
@@ -348,10 +349,12 @@ static int find_or_compile(rt_compiler *c, const rt_source *s, rt_image *image, 
 }
 
 int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
+  char text[HASH_TEXT];
   rt_image_clear(image);
   TRY(check_arch(c, s->arch, e));
   rt_image_key(c, s, image->key);
-  rt_image_form(s, image->form);
+  hash_bytes(s->text + s->body, strlen(s->text + s->body), text);
+  rt_image_form(s, text, image->form);
   TRY(find_or_compile(c, s, image, e));
   TRY(log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e));
   if (s->registers && !is_cubin(s)) {

@@ -51,8 +51,10 @@ typedef struct rt_source {
 
 /* rt_image_key -- the image->key that rt_compile would compute */
 void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]);
-/* rt_image_form -- the image->form that rt_compile would set; needs no NVRTC */
-void rt_image_form(const rt_source *s, char form[HASH_TEXT]);
+/* rt_image_form -- the image->form that rt_compile would set; needs no NVRTC
+ *   in  s     its text is not read
+ *       hash  of the text, from its body on */
+void rt_image_form(const rt_source *s, const char *hash, char form[HASH_TEXT]);
 /* rt_compile -- fills *image (rt_image_init first; rt_image_clear after).
  *   err  ERR_COMPILE  the message is NVRTC's first error, the place its line; image->log has all
  *        ERR_USAGE    this NVRTC does not support s->arch; lists what it supports

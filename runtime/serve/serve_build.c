@@ -86,13 +86,26 @@ static bool take_given(serve_build *b, const char hash[HASH_TEXT]) {
   return true;
 }
 
-static bool take_ready(serve_build *b, const rt_source *source, const char hash[HASH_TEXT]) {
-  ready_image ready;
-  if (!b->s->ready) {
-    b->s->ready = ready_images_open();
+/* The tuner's options, so that stored images are found. */
+rt_source serve_build_source(const serve *s, const char *text, size_t body) {
+  return (rt_source){.text = text,
+                     .body = body,
+                     .arch = s->device->info.arch,
+                     .lineinfo = s->device->info.format == RT_PTX};
+}
+
+static void open_ready(serve *s) {
+  if (!s->ready) {
+    s->ready = ready_images_open();
   }
+}
+
+static bool take_ready(serve_build *b, const char hash[HASH_TEXT]) {
+  ready_image ready;
+  const rt_source source = serve_build_source(b->s, NULL, 0);
+  open_ready(b->s);
   if (!b->s->ready ||
-      !ready_images_find(b->s->ready, source, hash, &b->s->device->info, &b->memory, &ready)) {
+      !ready_images_find(b->s->ready, &source, hash, &b->s->device->info, &b->memory, &ready)) {
     return false;
   }
   b->image = ready.bytes;
@@ -121,41 +134,48 @@ static int compile_or_find(serve_build *b, const rt_source *source, bool anew, e
   return !anew && take_known(b, key) ? 0 : compile(b, source, e);
 }
 
-/* The source's hash is known from another size, and the image is loaded: no source is made. */
+static bool find_image(serve_build *b, const char hash[HASH_TEXT]) {
+  bool found = take_loaded(b, hash) || take_given(b, hash) || take_neighbours(b, hash) ||
+               take_tried(b, hash);
+  if (!found) {
+    b->key[0] = 0;
+    found = take_ready(b, hash);
+  }
+  memcpy(b->text, hash, sizeof b->text);
+  return found;
+}
+
+/* From another size, or another process: then no source is made to look for its image. */
+static bool knows_text(serve_build *b, char hash[HASH_TEXT]) {
+  if (b->notes && !b->notes->is_read) {
+    open_ready(b->s);
+    serve_notes_read(b->s, b->t, b->notes);
+  }
+  return gen_source_hash(b->g, &b->pick.config, hash);
+}
+
 static bool take_seen(serve_build *b) {
   char hash[HASH_TEXT];
-  if (!gen_source_hash(b->g, &b->pick.config, hash) || !take_loaded(b, hash)) {
+  if (!knows_text(b, hash) || !take_loaded(b, hash)) {
     return false;
   }
   memcpy(b->text, hash, sizeof b->text);
   return true;
 }
 
-/* The tuner's options, so that stored images are found. */
-rt_source serve_build_source(const serve *s, const char *text, size_t body) {
-  return (rt_source){.text = text,
-                     .body = body,
-                     .arch = s->device->info.arch,
-                     .lineinfo = s->device->info.format == RT_PTX};
-}
-
-static bool find_image(serve_build *b, const rt_source *source, const char hash[HASH_TEXT]) {
-  bool found = take_loaded(b, hash) || take_given(b, hash) || take_neighbours(b, hash) ||
-               take_tried(b, hash);
-  if (!found) {
-    b->key[0] = 0;
-    found = take_ready(b, source, hash);
-  }
-  memcpy(b->text, hash, sizeof b->text);
-  return found;
-}
-
-static int find_or_build(serve_build *b, serve_effort effort, bool anew, err *e) {
+/* not_at_hand: the digest of a text whose image was looked for */
+static int make_and_find(serve_build *b, serve_effort effort, bool anew, const char *not_at_hand,
+                         err *e) {
   char hash[HASH_TEXT];
+  str_reset(&b->source);
+  TRY(gen_source_make(b->g, &b->pick.config, &b->source, &b->body, e));
   const rt_source source = serve_build_source(b->s, str_text(&b->source), b->body);
   hash_bytes(source.text + source.body, b->source.n - source.body, hash);
-  gen_source_remember(b->g, &b->pick.config, hash);
-  if (!anew && find_image(b, &source, hash)) {
+  const bool looked = anew || !strcmp(not_at_hand, hash);
+  if (!looked) {
+    gen_source_remember(b->g, &b->pick.config, hash);
+  }
+  if (!looked && find_image(b, hash)) {
     return 0;
   }
   return effort == SERVE_COMPILE ? compile_or_find(b, &source, anew, e) : ERR_NOTFOUND;
@@ -163,15 +183,14 @@ static int find_or_build(serve_build *b, serve_effort effort, bool anew, err *e)
 
 /* anew: do not use what is stored. */
 static int build(serve_build *b, serve_effort effort, bool anew, err *e) {
-  if (!anew && take_seen(b)) {
+  char hash[HASH_TEXT] = "";
+  if (effort == SERVE_LOADED) {
+    return take_seen(b) ? 0 : ERR_NOTFOUND;
+  }
+  if (!anew && knows_text(b, hash) && find_image(b, hash)) {
     return 0;
   }
-  if (effort == SERVE_LOADED) {
-    return ERR_NOTFOUND;
-  }
-  str_reset(&b->source);
-  TRY(gen_source_make(b->g, &b->pick.config, &b->source, &b->body, e));
-  return find_or_build(b, effort, anew, e);
+  return make_and_find(b, effort, anew, hash, e);
 }
 
 static bool launches_kernels(const gen_plan *plan) {

@@ -4,17 +4,19 @@
  * An exact result's image is known by its key. For any other configuration the source decides: a
  * loaded image of the same source, the one stored with the neighbour, one stored with the same
  * configuration of another size, one that ready_images.h finds, one stored under the key of this
- * source. What is compiled goes into the image cache; serving only reads the database, tuning writes
+ * source. The source is made only where its digest is not known from another size, or from another
+ * process (serve_notes.h), and where it must be compiled. What is compiled goes into the image cache; serving only reads the database, tuning writes
  * it. */
 #ifndef SERVE_BUILD_H
 #define SERVE_BUILD_H
 
 #include "run.h"
 #include "serve_context.h"
+#include "serve_notes.h"
 #include "serve_pick.h"
 
 typedef enum serve_effort {
-  SERVE_LOADED,  /* only what another size has loaded, known without making the source */
+  SERVE_LOADED,  /* only what is loaded, known without making the source */
   SERVE_AT_HAND, /* also what is in a file */
   SERVE_COMPILE  /* also what must be compiled */
 } serve_effort;
@@ -27,10 +29,11 @@ typedef struct serve_given { /* an image from elsewhere: of this source, and no 
 } serve_given;
 
 typedef struct
-    serve_build { /* state while a kernel is made, under the lock; all zero but s and t */
+    serve_build { /* state while a kernel is made, under the lock; all zero but s, t and notes */
   serve *s;
   gen_template *t;
   gen_instance *g;
+  serve_notes *notes;       /* of t; NULL: none are read */
   serve_pick pick;          /* whose image is wanted */
   const serve_given *given; /* comes before what is stored; NULL: none */
   const gen_plan *plan;

@@ -106,6 +106,15 @@ static int load_now(serve_make *m, err *e) {
   return serve_base_load(m) ? err_copy(e, rc, &why) : 0;
 }
 
+/* What takes long in the call may take a little longer. */
+static void write_news(const serve *s, bool has_compiled) {
+  serve_news news = {0};
+  if (has_compiled) {
+    serve_make_news(s, &news);
+    serve_news_write(&news);
+  }
+}
+
 static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
                 tuned_kernel **k, err *e) {
   serve_make m;
@@ -117,8 +126,10 @@ static int make(serve *s, serve_family *f, const gen_problem *p, const char *pro
        : may_wait_behind(s, problem) ? load_now_or_behind(s, &m, &want, e)
                                      : load_now(&m, e);
   rc = rc ? rc : serve_make_kernel(&m, k, e);
+  const bool has_compiled = m.b.built.sec > 0;
   serve_make_end(&m);
   serve_turn_end(s);
+  write_news(s, has_compiled);
   if (!rc && want.is_wanted) {
     background_add(s->background, s->keeps_first ? NULL : *k, &want);
   }

@@ -4,7 +4,8 @@
 
 int serve_make_begin(serve_make *m, serve *s, serve_family *f, const gen_problem *p,
                      const char *problem, err *e) {
-  *m = (serve_make){.f = f, .p = p, .problem = problem, .b = {.s = s, .t = f->t}};
+  *m = (serve_make){
+      .f = f, .p = p, .problem = problem, .b = {.s = s, .t = f->t, .notes = &f->notes}};
   TRY(rt_instance_new(f->t, p, &s->device->info, &m->b.g, e));
   m->choose = (serve_choose){.from = &s->sources,
                              .t = f->t,
@@ -76,4 +77,10 @@ int serve_make_kernel(serve_make *m, tuned_kernel **k, err *e) {
   }
   adopt(m->b.s, *k);
   return 0;
+}
+
+void serve_make_news(const serve *s, serve_news *news) {
+  for (const serve_family *f = s->families; f; f = f->next) {
+    serve_news_take(f->t, news);
+  }
 }

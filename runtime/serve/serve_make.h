@@ -19,6 +19,7 @@ typedef struct serve_family { /* a template in use, until the context is closed 
   char *name; /* as the program calls it: "sgemm" or a path */
   gen_template *t;
   serve_known known; /* read by serve_choose */
+  serve_notes notes; /* read by serve_build */
 } serve_family;
 
 typedef struct serve_make {
@@ -45,5 +46,8 @@ int serve_make_load(serve_make *m, serve_effort effort, err *e);
 int serve_make_load_first(serve_make *m, err *e);
 /* serve_make_kernel -- of the candidate that was loaded; belongs to the context */
 int serve_make_kernel(serve_make *m, tuned_kernel **k, err *e);
+
+/* serve_make_news -- what is new of all templates of the context, to be written without its lock */
+void serve_make_news(const serve *s, serve_news *news);
 
 #endif

@@ -150,6 +150,12 @@ static void free_kernels(serve *s) {
   }
 }
 
+static void write_news(const serve *s) {
+  serve_news news = {0};
+  serve_make_news(s, &news);
+  serve_news_write(&news);
+}
+
 void serve_close(serve *s) {
   background_close(s->background);
   s->background = NULL;
@@ -161,6 +167,7 @@ void serve_close(serve *s) {
   serve_table_clear(&s->images);
   serve_workspaces_free(s);
   free_kernels(s);
+  write_news(s);
   serve_families_free(s);
   rt_compiler_close(s->compiler);
   ready_images_close(s->ready);

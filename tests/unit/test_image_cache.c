@@ -252,7 +252,7 @@ SCRATCH_TEST(file_of_a_newer_version_is_left_alone) {
   execute(s, "PRAGMA user_version = 99");
   FAILS(s, ERR_DB, "TUNED_CACHE", image_cache_open(s->path, 0, &c, &s->e));
   FAILS(s, ERR_DB, "newer version", image_cache_open(s->path, 0, &c, &s->e));
-  execute(s, "PRAGMA user_version = 2");
+  execute(s, "PRAGMA user_version = 3");
   c = open_cache(s, 0);
   assert_true(has(s, c, 1));
   image_cache_close(c);
@@ -336,6 +336,56 @@ SCRATCH_TEST(killed_writers_leave_a_sound_cache) {
 }
 
 /* In a child, since root can write everything. */
+static void put_note(scratch *s, image_cache *c, const char *maker, const char *name,
+                     const char *value) {
+  const cached_note x = {.name = name, .value = value, .nbytes = strlen(value) + 1};
+  OK(s, image_cache_put_notes(c, maker, &x, 1, &s->e));
+}
+
+static bool has_note(scratch *s, image_cache *c, const char *maker, const char *name,
+                     const char *value) {
+  cached_note x;
+  return !image_cache_get_note(c, maker, name, &s->a, &x, NULL) && !strcmp(x.value, value);
+}
+
+static size_t count_notes(scratch *s, image_cache *c, const char *maker) {
+  const cached_note *notes;
+  size_t n;
+  OK(s, image_cache_get_notes(c, maker, &s->a, &notes, &n, &s->e));
+  return n;
+}
+
+SCRATCH_TEST(notes_count_for_their_maker) {
+  image_cache *c = open_cache(s, 0);
+  put_note(s, c, "one", "a", "first");
+  put_note(s, c, "one", "a", "second");
+  put_note(s, c, "one", "b", "third");
+  image_cache_close(c);
+  c = open_cache(s, 0);
+  assert_true(has_note(s, c, "one", "a", "second") && has_note(s, c, "one", "b", "third"));
+  assert_false(has_note(s, c, "other", "a", "second"));
+  assert_int_equal(count_notes(s, c, "one"), 2);
+  assert_int_equal(count_notes(s, c, "other"), 0);
+  OK(s, image_cache_clear(c, &s->e));
+  assert_int_equal(count_notes(s, c, "one"), 0);
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(damaged_notes_are_left_out) {
+  image_cache *c = open_cache(s, 0);
+  put_note(s, c, "maker", "a", "first");
+  put_note(s, c, "maker", "b", "second");
+  put_note(s, c, "maker", "c", "third");
+  execute(s, "UPDATE note SET value = CAST('fir5t' || x'00' AS BLOB) WHERE name = 'a'");
+  execute(s, "UPDATE note SET name = 'd' WHERE name = 'b'");
+  assert_int_equal(count_notes(s, c, "maker"), 1);
+  assert_false(has_note(s, c, "maker", "a", "fir5t") || has_note(s, c, "maker", "d", "second"));
+  assert_true(has_note(s, c, "maker", "c", "third"));
+  put_note(s, c, "maker", "a", "first");
+  assert_true(has_note(s, c, "maker", "a", "first"));
+  image_cache_close(c);
+}
+
 static int read_as_another_user(scratch *s) {
   image_cache *c;
   image_cache_health is;
@@ -346,7 +396,7 @@ static int read_as_another_user(scratch *s) {
   if (image_cache_open(s->path, 0, &c, &e)) {
     return 3;
   }
-  const bool found = has(s, c, 1);
+  const bool found = has(s, c, 1) && has_note(s, c, "maker", "name", "value");
   const bool refused = put_if_possible(c, 2, 1000, NULL) && image_cache_check(c, &is, &e) &&
                        strstr(e.message, "cannot be written");
   image_cache_close(c);
@@ -357,6 +407,7 @@ SCRATCH_TEST(file_that_cannot_be_written_is_read) {
   int status;
   image_cache *c = open_cache(s, 0);
   put(s, c, 1, 1000);
+  put_note(s, c, "maker", "name", "value");
   image_cache_close(c);
   chmod(s->path, 0444);
   chmod(s->folder, 0555);
@@ -470,9 +521,11 @@ SCRATCH_TEST(further_folders_are_not_trusted_blindly) {
 
 /* ---- of an earlier version ---------------------------------------------------------------------- */
 
-/* Version 1 had no forms. */
+/* Version 1 had neither forms nor notes. */
 static void make_version_1(scratch *s) {
-  execute(s, "DROP INDEX image_form; ALTER TABLE image DROP COLUMN form; PRAGMA user_version = 1");
+  execute(
+      s,
+      "DROP TABLE note; DROP INDEX image_form; ALTER TABLE image DROP COLUMN form; PRAGMA user_version = 1");
 }
 
 SCRATCH_TEST(images_of_version_1_are_kept) {
@@ -485,7 +538,7 @@ SCRATCH_TEST(images_of_version_1_are_kept) {
   assert_false(has_form(s, c));
   put_form(s, c, 2);
   assert_true(has_form(s, c));
-  put_form(s, c, 1); /* its key is known: the row is left as it is */
+  put_form(s, c, 1); /* its key is known: it gets the form */
   assert_true(has(s, c, 1));
   image_cache_close(c);
 }

@@ -250,7 +250,7 @@ static void finish(background *b, pending *p, const form *f, const serve_given *
 }
 
 /* given  NULL: it could not be compiled */
-static void finish_form(background *b, form *f, const serve_given *given) {
+static void finish_form(background *b, form *f, const serve_given *given, serve_news *news) {
   serve *s = b->s;
   pthread_mutex_lock(&s->lock);
   for (pending *p = f->first, *next; p; p = next) {
@@ -258,6 +258,7 @@ static void finish_form(background *b, form *f, const serve_given *given) {
     finish(b, p, f, given);
   }
   f->first = NULL;
+  serve_make_news(s, news);
   pthread_mutex_unlock(&s->lock);
 }
 
@@ -280,10 +281,10 @@ static serve_given given_of(const background *b, const form *f, const rt_image *
 }
 
 /* Under b->lock, which is released meanwhile. */
-static void enter_context(background *b, form *f, const serve_given *given) {
+static void enter_context(background *b, form *f, const serve_given *given, serve_news *news) {
   b->n_in_context++;
   pthread_mutex_unlock(&b->lock);
-  finish_form(b, f, given);
+  finish_form(b, f, given, news);
   pthread_mutex_lock(&b->lock);
   b->n_in_context--;
 }
@@ -292,6 +293,7 @@ static void enter_context(background *b, form *f, const serve_given *given) {
 static void make_form(background *b, rt_compiler *compiler, form *f) {
   auto_arena a = {0};
   auto_image image;
+  serve_news news = {0};
   rt_image_init(&image);
   f->is_running = true;
   pthread_mutex_unlock(&b->lock);
@@ -299,10 +301,13 @@ static void make_form(background *b, rt_compiler *compiler, form *f) {
   pthread_mutex_lock(&b->lock);
   if (!atomic_load(&b->closing) && rc != ERR_INTERRUPTED) {
     const serve_given given = given_of(b, f, &image);
-    enter_context(b, f, rc ? NULL : &given);
+    enter_context(b, f, rc ? NULL : &given, &news);
   }
   remove_form(b, f);
   pthread_cond_broadcast(&b->ended);
+  pthread_mutex_unlock(&b->lock);
+  serve_news_write(&news);
+  pthread_mutex_lock(&b->lock);
 }
 
 static void work(background *b, rt_compiler *compiler) {
