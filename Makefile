@@ -277,12 +277,18 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(if $(BASE_AR
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
 	for f in $(TEMPLATES); do install -D -m 644 $$f $(TO)/share/autotune/$$f; done
 	install -m 644 examples/*.c examples/Makefile $(TO)/$(DOC)
+	install -d $(TO)/share/bash-completion/completions $(TO)/share/zsh/site-functions $(TO)/share/fish/vendor_completions.d
+	$(B)/autotune completion bash > $(TO)/share/bash-completion/completions/autotune
+	$(B)/autotune completion zsh > $(TO)/share/zsh/site-functions/_autotune
+	$(B)/autotune completion fish > $(TO)/share/fish/vendor_completions.d/autotune.fish
 	sed 's|@VERSION@|$(VERSION)|' tuner/cli/autotune.1 > $(TO)/share/man/man1/autotune.1
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3
 uninstall:
 	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0 $(TO)/lib/tuned.base
 	rm -f $(TO)/lib/pkgconfig/tuned.pc $(TO)/include/tuned.h $(TO)/include/tuned_calls.h
 	rm -f $(TO)/share/man/man1/autotune.1 $(TO)/share/man/man3/libtuned.3
+	rm -f $(TO)/share/bash-completion/completions/autotune $(TO)/share/zsh/site-functions/_autotune \
+	  $(TO)/share/fish/vendor_completions.d/autotune.fish
 	rm -rf $(TO)/share/autotune/templates $(TO)/share/doc/libtuned $(TO)/lib/cmake/tuned
 	rmdir $(TO)/share/autotune 2>/dev/null || true
 .PHONY: install uninstall

@@ -108,6 +108,7 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_args;
   const gen_param *params;
   size_t n_params;
+  bool has_algorithms; /* the first parameter chooses one of several */
   const gen_pair *derived;
   size_t n_derived;
   const gen_pair *requirements;

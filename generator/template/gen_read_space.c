@@ -142,6 +142,7 @@ static void read_space(gen_reader *r, places *at) {
   t->params = params;
   read_params(r, &whole, params, at);
   gen_algorithms_read(r);
+  r->t->pub.has_algorithms = r->t->n_algorithms > 0;
   for (size_t i = 0; i < r->t->n_algorithms; i++) {
     read_params(r, &r->t->algorithms[i], params, at);
   }

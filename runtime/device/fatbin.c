@@ -49,6 +49,11 @@ static int resolve(fatbin_api *api, err *e) {
   return 0;
 }
 
+int rt_fatbin_here(err *e) {
+  fatbin_api api;
+  return resolve(&api, e);
+}
+
 static int fail(const fatbin_api *api, const char *doing, int result, err *e) {
   return err_set(e, ERR_COMPILE, "nvFatbin, %s: %s", doing, api->words(result));
 }

@@ -18,4 +18,7 @@ typedef struct rt_fat_image {
  *        ERR_COMPILE  nvFatbin refused an image; which one, and its reason */
 int rt_fatbin_make(const rt_fat_image *images, size_t n, str *out, err *e);
 
+/* rt_fatbin_here -- err ERR_DEVICE  no nvFatbin; says how to get it */
+int rt_fatbin_here(err *e);
+
 #endif

@@ -53,8 +53,8 @@ prints "1 damaged" "$autotune" cache verify
 prints "is sound" "$autotune" cache verify
 prints "images deleted" "$autotune" cache clear
 prints " 0 images" "$autotune" cache stat
-refuses 2 "stat, verify or clear" "$autotune" cache
-refuses 2 "stat, verify or clear" "$autotune" cache empty
+refuses 2 "stat, verify, clear" "$autotune" cache
+refuses 2 "stat, verify, clear" "$autotune" cache empty
 refuses 2 "no word 'now'" "$autotune" cache clear now
 
 # a cache that can't be used: told, and everything works without it

@@ -35,7 +35,7 @@ refuses 2 "no word 'saxpy'" $autotune doctor saxpy
 refuses 2 "no word 'saxpy'" $autotune devices saxpy
 refuses 2 "no word 'n=5'" $autotune list saxpy n=5
 refuses 1 "did you mean 'saxpy'" $autotune list saxpi
-refuses 2 "no verb 'benhc'" $autotune help benhc
+refuses 2 "no verb or family 'benhc'" $autotune help benhc
 refuses 2 "no such folder" $autotune space saxpy --templates "$folder/none"
 refuses 2 "nothing to compare" $autotune compare sgemm m=0 --by ALG --budget 2 --quiet
 prints "modelled" $autotune bench saxpy n=1000
@@ -81,7 +81,7 @@ prints "9 trials" $autotune saxpy n=1000 --budget 9
 prints '"event":"result"' $autotune saxpy n=1000 --budget 10 --json
 prints "saxpy n=1000" $autotune list
 prints "m n k ta=n|t tb=n|t align=" $autotune list
-prints "n            0..2147483647, default m: columns of" $autotune list sgemm
+prints "n             0..2147483647, default m: columns of" $autotune list sgemm
 prints "BLOCK=" $autotune show saxpy n=1000
 prints "valid" $autotune space saxpy n=1000
 prints "autotune emit saxpy n=1000" $autotune emit saxpy n=1000 --config VEC=2

@@ -7,7 +7,7 @@ root=$PWD
 
 # ---- wrong words, and no database yet
 refuses 2 "name an action" "$autotune" db
-refuses 2 "name an action" "$autotune" db exprot
+refuses 2 "did you mean 'export'" "$autotune" db exprot
 refuses 2 "takes no word" "$autotune" db stat now
 refuses 2 "name a file" "$autotune" db import
 refuses 1 "no database" "$autotune" db stat

@@ -35,6 +35,10 @@ done
 [ "$(objdump -p "$at/lib/libtuned.so" | awk '$1 == "SONAME" { print $2 }')" = libtuned.so.0 ] ||
   fail "the shared library's soname is not libtuned.so.0"
 
+for script in bash-completion/completions/autotune zsh/site-functions/_autotune fish/vendor_completions.d/autotune.fish; do
+  grep -q "made by: autotune completion" "$at/share/$script" || fail "no completion in share/$script"
+done
+
 "$at/bin/autotune" doctor >"$scratch/out" || true
 grep -q "^ok *base set *$at/lib/tuned.base: 2 images.* sm_80 compute_80$" "$scratch/out" ||
   fail "the base set is not found: $(cat "$scratch/out")"

@@ -40,5 +40,52 @@ grep -q "^autotune: warning: nothing near 'saxpy n=1000 align=4' is tuned for sm
 prints "the template's default" $autotune export saxpy n=1000 --arch sm_80 --header "$folder/k.h" --quiet
 [ ! -s "$folder/err" ] || complain "--quiet warns: $(cat "$folder/err")"
 
+# ---- finding one's way
+refuses 2 "there is no verb or family 'tuen'; did you mean 'tune'?" $autotune tuen sgemm
+refuses 2 "did you mean 'doctor'?" $autotune doktor
+refuses 2 "did you mean 'bench'?" $autotune help benhc
+refuses 1 "did you mean 'sgemm'?" $autotune help sgem
+refuses 2 "has no action 'improt', did you mean 'import'?" $autotune db improt x
+refuses 2 "did you mean 'verify'?" $autotune cache verfiy
+for words in "saxpy --help" "help saxpy" "list saxpy"; do
+  prints "n             0..68719476736, default 16777216: elements" $autotune $words
+  for text in "align         4|2|1, default pow2div(n, 4)" "VEC           1|2|4, default 1: floats per load and store"; do
+    grep -qF "$text" "$folder/out" || complain "$words: no '$text'"
+  done
+done
+prints "ALG=ffma|" $autotune help sgemm
+prints '"parameters":[{"name":"BLOCK"' $autotune list saxpy --json
+# an option's text belongs to its verb
+for words in "tune:--top N            configurations to show (default 5)" "run-ptx:--grid WHAT        blocks of the launch: X,Y,Z" \
+  "portfolio:--grid WHAT        ranges of sizes:" "export:--arch NAME        compile for these:"; do
+  prints "${words#*:}" $autotune "${words%%:*}" --help
+done
+AUTOTUNE_NVFATBIN="$folder/none" $autotune doctor >"$folder/out"
+grep -q "^missing  nvfatbin" "$folder/out" || complain "doctor: nothing about nvFatbin: $(cat "$folder/out")"
+
+# ---- completion, from the table of verbs and options
+for shell in bash zsh fish; do
+  $autotune completion $shell >"$folder/complete.$shell" || complain "no completion for $shell"
+  if command -v $shell >/dev/null; then
+    $shell -n "$folder/complete.$shell" || complain "completion for $shell is no script"
+  fi
+  for verb in $($autotune --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
+    grep -q -e "$verb" "$folder/complete.$shell" || complain "$shell: no $verb"
+  done
+done
+refuses 2 "one of: bash, zsh, fish" $autotune completion
+refuses 2 "did you mean 'fish'?" $autotune completion fisch
+completes() { # WORDS, WANTED: the last word's completions by bash
+  command -v bash >/dev/null || return
+  got=$(bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _autotune; echo "${COMPREPLY[*]}"' - "$folder/complete.bash" $1 "${3-}")
+  [ "$got" = "$2" ] || complain "autotune $1${3-} completes to '$got', not to '$2'"
+}
+completes "autotune" "sgemm" sge
+completes "autotune" "space spec" sp
+completes "autotune saxpy" "n=" n
+completes "autotune bench saxpy" "--suite" --su
+completes "autotune db" "import" im
+completes "autotune check" "transpose" transp
+
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

@@ -7,39 +7,33 @@
 
 /* ---- parsing --------------------------------------------------------------------------------- */
 
-typedef struct option {
-  const char *name, *value, *text;
-  size_t offset; /* of the field in cli */
-} option;
-
-static const option options[] = {
+const cli_option cli_options[] = {
 #define CLI_ROW(name, value, text) {#name, value, text, offsetof(cli, name)},
     CLI_OPTIONS(CLI_ROW)
 #undef CLI_ROW
-};
+        {NULL}};
 
-enum { N_OPTIONS = sizeof options / sizeof *options };
+enum { N_OPTIONS = sizeof cli_options / sizeof *cli_options - 1 };
 
-/* The name as typed, with - for _. */
-static void spell(const char *name, char *out, size_t n) {
+void cli_spell(const char *name, char *out, size_t n) {
   snprintf(out, n, "%s", name);
   for (char *p = out; (p = strchr(p, '_'));) {
     *p = '-';
   }
 }
 
-static bool takes(const cli_verb *verb, const char *name) {
+bool cli_takes(const cli_verb *verb, const cli_option *o) {
   char word[32];
-  snprintf(word, sizeof word, " %s ", name);
-  return !strcmp(name, "help") || strstr(verb->options, word);
+  snprintf(word, sizeof word, " %s ", o->name);
+  return !strcmp(o->name, "help") || strstr(verb->options, word);
 }
 
 static int unknown_option(const cli_verb *verb, const char *name, err *e) {
   const char *names[N_OPTIONS];
   size_t n = 0;
   for (size_t i = 0; i < N_OPTIONS; i++) {
-    if (takes(verb, options[i].name)) {
-      names[n++] = options[i].name;
+    if (cli_takes(verb, &cli_options[i])) {
+      names[n++] = cli_options[i].name;
     }
   }
   const char *near = text_nearest(name, names, n);
@@ -48,12 +42,12 @@ static int unknown_option(const cli_verb *verb, const char *name, err *e) {
                  near ? "?" : "", verb->name);
 }
 
-static int find_option(const cli_verb *verb, const char *name, const option **out, err *e) {
+static int find_option(const cli_verb *verb, const char *name, const cli_option **out, err *e) {
   for (size_t i = 0; i < N_OPTIONS; i++) {
     char typed[32];
-    spell(options[i].name, typed, sizeof typed);
-    if (!strcmp(typed, name) && takes(verb, options[i].name)) {
-      *out = &options[i];
+    cli_spell(cli_options[i].name, typed, sizeof typed);
+    if (!strcmp(typed, name) && cli_takes(verb, &cli_options[i])) {
+      *out = &cli_options[i];
       return 0;
     }
   }
@@ -69,7 +63,7 @@ static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli
   if (n < sizeof name) {
     memcpy(name, text, n);
   }
-  const option *o = NULL;
+  const cli_option *o = NULL;
   TRY(find_option(verb, n < sizeof name ? name : text, &o, e));
   const char *value = equals ? equals + 1 : NULL;
   if (!o->value && value) {
@@ -118,20 +112,4 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err
     }
   }
   return bound_memory(c, a, e);
-}
-
-void cli_print_help(FILE *f, const cli_verb *verb) {
-  fprintf(f, "usage: autotune %s\n\n%s\n\n", verb->usage, verb->brief);
-  if (verb->details) {
-    fprintf(f, "%s\n", verb->details);
-  }
-  fprintf(f, "options:\n");
-  for (size_t i = 0; i < N_OPTIONS; i++) {
-    if (takes(verb, options[i].name)) {
-      char typed[32], left[80];
-      spell(options[i].name, typed, sizeof typed);
-      snprintf(left, sizeof left, "--%s %s", typed, options[i].value ? options[i].value : "");
-      fprintf(f, "  %-18s %s\n", left, options[i].text);
-    }
-  }
 }

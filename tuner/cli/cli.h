@@ -36,9 +36,8 @@
   X(jobs, "N", "compile processes (default: one a core)")                                           \
   X(timeout, "SEC",                                                                                 \
     "stop a compilation or measurement that takes longer (120); check, profile, run-ptx: stop all") \
-  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")      \
-  X(sample, "N",                                                                                    \
-    "check: random configurations (default 20); portfolio: sizes (100); warm: sizes (200)")         \
+  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                      \
+  X(sample, "N", "how many random ones to take")                                                    \
   X(limit, "BYTES", "of the cache of images, with what it holds already (default: its bound)")      \
   X(all, NULL, "every valid configuration")                                                         \
   X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                       \
@@ -46,7 +45,7 @@
   X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")                \
   X(error, NULL, "show the error of each contender's results")                                      \
   X(claims, "FILE", "claims to test instead of the built-in ones")                                  \
-  X(by, "PARAMETER", "parameter to compare; learned: one or more to show")                          \
+  X(by, "PARAMETER", "parameter to compare")                                                        \
   X(rounds, "N", "interleaved rounds (default 25)")                                                 \
   X(hot, NULL, "time with the buffers in cache instead of rotating past it")                        \
   X(cubin, "FILE", "write the machine code")                                                        \
@@ -64,15 +63,13 @@
   X(plot, "FILE", "write a picture, as SVG")                                                        \
   X(presets, "DIR", "write files for each device, to be built into the library")                    \
   X(format, "NAME", "format of the file: t4 (default), kernel-tuner or csv")                        \
-  X(top, "N",                                                                                       \
-    "rows to show (tune 5, show 10); db prune: configurations to keep; export: variants")           \
+  X(top, "N", "how many to show")                                                                   \
   X(importance, NULL, "show which parameters the time depends on")                                  \
   X(json, NULL, "print one JSON object a line on standard output")                                  \
   X(quiet, NULL, "print results and errors only")                                                   \
-  X(grid, "WHAT", "run-ptx: blocks, X,Y,Z; portfolio: ranges, \"m=16..8192 n=64\"")                 \
+  X(grid, "WHAT", "blocks of the launch: X,Y,Z")                                                    \
   X(loss, "SHARE", "how much slower than the best a size may be: 5% (default) or 0.05")             \
-  X(more, NULL,                                                                                     \
-    "portfolio: keep the stored portfolio's configurations, and time them at further sizes")        \
+  X(more, NULL, "keep the stored portfolio's configurations, and time them at further sizes")       \
   X(block, "X,Y,Z", "threads of a block")                                                           \
   X(smem, "BYTES", "dynamic shared memory of a block")                                              \
   X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                      \
@@ -96,15 +93,42 @@ typedef struct cli_verb {
   const char *options; /* options that the verb takes: " device db ... " */
   const char *details; /* paragraphs and examples for --help; may be NULL */
   int (*run)(const cli *c, err *e);
+  const char *actions; /* what its first word may be: "stat verify clear"; NULL: anything */
 } cli_verb;
 
 extern const cli_verb cli_verbs[]; /* verbs.c; ends with a NULL name; the first is `tune` */
+
+typedef struct
+    cli_option_text { /* what an option means for one verb, where CLI_OPTIONS is too general */
+  const char *verb, *option, *text;
+} cli_option_text;
+extern const cli_option_text cli_option_texts[]; /* verbs.c; ends with a NULL verb */
+
+typedef struct cli_option { /* a row of CLI_OPTIONS */
+  const char *name, *value, *text;
+  size_t offset; /* of the field in cli */
+} cli_option;
+extern const cli_option cli_options[]; /* cli.c; ends with a NULL name */
+
+/* cli_option_meaning -- its text for this verb */
+const char *cli_option_meaning(const cli_verb *verb, const cli_option *o);
+bool cli_takes(const cli_verb *verb, const cli_option *o);
+const cli_verb *cli_find_verb(const char *name); /* NULL: there is none */
+/* cli_spell -- the name as it is typed, with - for _ */
+void cli_spell(const char *name, char *out, size_t n);
 
 /* cli_parse -- argv without the program's name; words are borrowed from argv.
  *     err ERR_USAGE  an unknown option (suggests the nearest), one that the verb does not take, a
  *        missing value */
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e);
 void cli_print_help(FILE *f, const cli_verb *verb);
+void cli_print_usage(FILE *f);
+/* cli_print_family -- the fields, parameters and algorithms of the template that the words name, and the
+ * options of tuning it */
+int cli_print_family(const cli *c, err *e);
+/* cli_check_word -- where the first word is neither a family nor a path but nearly a verb
+ *   err ERR_USAGE  suggests the verb */
+int cli_check_word(const cli *c, err *e);
 
 /* ---- what verbs share ------------------------------------------------------------------------ */
 
@@ -120,6 +144,8 @@ int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e);
 /* cli_time_is_up -- has --timeout set the flag? */
 bool cli_time_is_up(void);
 
+/* cli_no_action -- err ERR_USAGE: the first word is none of the verb's actions; suggests the nearest */
+int cli_no_action(const cli *c, err *e);
 /* cli_words_most -- err ERR_USAGE: too many words for the verb; names the first of them */
 int cli_words_most(const cli *c, size_t most, err *e);
 /* cli_number -- an option's value in [least, most]; `other` without one */

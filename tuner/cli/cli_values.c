@@ -1,4 +1,5 @@
 /* cli_values.c -- the values of options that several verbs take. */
+#define _GNU_SOURCE
 #include <string.h>
 
 #include "cli.h"
@@ -35,4 +36,20 @@ int cli_race(const cli *c, int64_t rounds, int64_t *n, rt_timing *how, err *e) {
   TRY(cli_timing(c, &how->replay, e));
   how->hot = c->hot != NULL;
   return 0;
+}
+
+int cli_no_action(const cli *c, err *e) {
+  enum { MOST = 16 };
+  auto_arena a = {0};
+  const char *names[MOST];
+  size_t n = 0;
+  char what[64], *rest = NULL;
+  char *list = arena_text(&a, cli_find_verb(c->verb)->actions);
+  for (char *w = list ? strtok_r(list, " ", &rest) : NULL; w && n < MOST;) {
+    names[n++] = w;
+    w = strtok_r(NULL, " ", &rest);
+  }
+  snprintf(what, sizeof what,
+           c->n_words ? "autotune %s has no action" : "name an action of autotune %s,", c->verb);
+  return err_unknown(e, what, c->n_words ? c->words[0] : NULL, names, n);
 }

@@ -5,29 +5,6 @@
 #include "cli.h"
 #include "verbs.h"
 
-static void print_usage(FILE *f) {
-  fprintf(f, "usage: autotune FAMILY [FIELD=VALUE ...] [options]     tune a kernel family\n"
-             "       autotune VERB ...                               see autotune VERB --help\n\n");
-  for (const cli_verb *v = cli_verbs; v->name; v++) {
-    if (v->heading) {
-      fprintf(f, "%s%s\n", v == cli_verbs ? "" : "\n", v->heading);
-    }
-    fprintf(f, "  %-14s  %s\n", v->name, v->brief);
-  }
-  fprintf(f, "\nTry: autotune sgemm m=1024 n=1024 k=1024\n"
-             "No GPU? The same with --device emu, and autotune doctor says what is missing.\n");
-}
-
-static const cli_verb *find_verb(const char *word) {
-  word = strcmp(word, "cover") ? word : "portfolio"; /* the former name */
-  for (const cli_verb *v = cli_verbs; v->name; v++) {
-    if (!strcmp(v->name, word)) {
-      return v;
-    }
-  }
-  return NULL;
-}
-
 static void complain(const err *e) {
   fprintf(stderr, "autotune: %s%s%s\n", e->place, e->place[0] ? ": " : "",
           e->message[0] ? e->message : err_name(e->code));
@@ -57,22 +34,28 @@ static int run(const cli_verb *verb, int argc, char **argv) {
   err e = {0};
   auto_arena a = {0};
   int rc = cli_parse(verb, argc, argv, &a, &c, &e);
+  if (!rc && verb == cli_verbs) {
+    rc = cli_check_word(&c, &e);
+  }
   if (!rc && c.help) {
-    cli_print_help(stdout, verb);
+    rc = verb == cli_verbs && c.n_words ? cli_print_family(&c, &e)
+                                        : (cli_print_help(stdout, verb), 0);
   } else if (!rc) {
     rc = verb->run(&c, &e);
   }
   return finish(rc, &e);
 }
 
+/* Of a verb, a family, or all. */
 static int help(const char *word) {
   err e = {0};
-  const cli_verb *about = word ? find_verb(word) : NULL;
+  const cli_verb *about = word ? cli_find_verb(word) : NULL;
   if (word && !about) {
-    return finish(err_set(&e, ERR_USAGE, "there is no verb '%s'; autotune --help lists them", word),
-                  &e);
+    const cli c = {.verb = "help", .words = &word, .n_words = 1};
+    int rc = cli_check_word(&c, &e);
+    return finish(rc ? rc : cli_print_family(&c, &e), &e);
   }
-  about ? cli_print_help(stdout, about) : print_usage(stdout);
+  about ? cli_print_help(stdout, about) : cli_print_usage(stdout);
   return finish(0, &e);
 }
 
@@ -80,7 +63,7 @@ int main(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* at the file size limit a write fails with an error instead */
   const char *word = argc > 1 ? argv[1] : "";
   if (!word[0]) {
-    print_usage(stderr);
+    cli_print_usage(stderr);
     return 2;
   }
   if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
@@ -91,6 +74,6 @@ int main(int argc, char **argv) {
     printf("autotune %s\n", TUNED_VERSION);
     return finish(0, &e);
   }
-  const cli_verb *verb = find_verb(word);
+  const cli_verb *verb = cli_find_verb(word);
   return verb ? run(verb, argc - 2, argv + 2) : run(&cli_verbs[0], argc - 1, argv + 1);
 }

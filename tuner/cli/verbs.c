@@ -7,6 +7,23 @@
   "given take their default. The family is built in (autotune list), found in a folder of\n"       \
   "templates, or the path of a template file: autotune path/to/mine.lua n=1000.\n"
 
+const cli_option_text cli_option_texts[] = {
+    {"tune", "top", "configurations to show (default 5)"},
+    {"tune-captured", "top", "configurations to show of each problem (default 5)"},
+    {"show", "top", "configurations, or with --importance parameters, to show (default 10)"},
+    {"db", "top", "prune: configurations of each problem that keep their image (default 3)"},
+    {"export", "top", "with --portfolio: variants to write (default 512)"},
+    {"export", "arch", "compile for these: sm_80,sm_90a,compute_90 (default: the device's own)"},
+    {"base", "arch", "compile for these (default sm_80,sm_90a,compute_80,compute_90)"},
+    {"check", "sample", "random configurations to check (default 20)"},
+    {"portfolio", "sample", "sizes to draw from --grid (default 100)"},
+    {"portfolio", "grid", "ranges of sizes: \"m=16..8192 n=16..8192 k=64\""},
+    {"warm", "sample", "random sizes of each family (default 200)"},
+    {"learned", "by", "parameters to show: NAME,NAME (default: all that differ)"},
+    {"compare", "budget",
+     "trials and seconds for each value (default 30 trials): 200 | 90s | 200,90s"},
+    {NULL}};
+
 const cli_verb cli_verbs[] = {
     {"tune", "tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
      "Search for the fastest configuration of a problem and store the results.",
@@ -92,6 +109,13 @@ const cli_verb cli_verbs[] = {
      cmd_devices},
     {"doctor", NULL, "doctor", "Report what is missing on this machine and how to install it.",
      " db templates json ", NULL, cmd_doctor},
+    {"completion", NULL, "completion bash|zsh|fish",
+     "Print a script that completes verbs, options, families and fields in a shell.", " ",
+     "make install puts the scripts where the shells look for them. By hand:\n\n"
+     "  bash  autotune completion bash > ~/.local/share/bash-completion/completions/autotune\n"
+     "  zsh   autotune completion zsh > a folder of $fpath/_autotune\n"
+     "  fish  autotune completion fish > ~/.config/fish/completions/autotune.fish\n",
+     cmd_completion, "bash zsh fish"},
 
     {"check", "compare", "check FAMILY [FIELD=VALUE ...] [--config LIST | --all | --sample N]",
      "Compare the results of configurations with the template's reference, untimed.",
@@ -203,7 +227,7 @@ const cli_verb cli_verbs[] = {
      "  autotune db export results.txt sgemm\n"
      "  autotune db merge other-machine.db\n"
      "  autotune db export --presets db/presets\n",
-     cmd_db},
+     cmd_db, "export import merge prune stat verify"},
     {"cache", NULL, "cache stat|verify|clear",
      "Look after the compiled images that all programs of this user share.", " json quiet ",
      "libtuned and autotune keep what they compile in images.db, in the folder $TUNED_CACHE, else\n"
@@ -212,7 +236,7 @@ const cli_verb cli_verbs[] = {
      "  stat     count images and bytes\n"
      "  verify   read every image, and drop the damaged ones\n"
      "  clear    drop all\n",
-     cmd_cache},
+     cmd_cache, "stat verify clear"},
     {"warm", NULL, "warm [FAMILY ...] [--device NAME | --arch NAME] [--limit BYTES]",
      "Compile ahead what libtuned may serve, into the cache of images.",
      " device arch db templates sizes sample limit jobs timeout json quiet ",

@@ -16,6 +16,7 @@ int cmd_devices(const cli *c, err *e);
 int cmd_list(const cli *c, err *e);
 int cmd_show(const cli *c, err *e);
 int cmd_doctor(const cli *c, err *e);
+int cmd_completion(const cli *c, err *e);
 int cmd_captured(const cli *c, err *e);
 int cmd_portfolio(const cli *c, err *e);
 int cmd_export(const cli *c, err *e);

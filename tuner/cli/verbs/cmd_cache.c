@@ -95,5 +95,5 @@ int cmd_cache(const cli *c, err *e) {
       return open_and(c, actions[i].run, e);
     }
   }
-  return err_set(e, ERR_USAGE, "name an action: autotune cache stat, verify or clear");
+  return cli_no_action(c, e);
 }

@@ -126,7 +126,5 @@ int cmd_db(const cli *c, err *e) {
                  : err_set(e, ERR_USAGE, "autotune db %s takes no word \"%s\"", word, c->words[1]);
     }
   }
-  return err_set(e, ERR_USAGE,
-                 "name an action: autotune db export, import, merge, prune, stat "
-                 "or verify");
+  return cli_no_action(c, e);
 }

@@ -8,6 +8,7 @@
 #include "base_images.h"
 #include "base_path.h"
 #include "cli.h"
+#include "fatbin.h"
 #include "image_cache.h"
 #include "json_writer.h"
 #include "print.h"
@@ -76,6 +77,13 @@ static void check_nvrtc(doctor *d) {
       "nvidia-cuda-nvrtc and set AUTOTUNE_NVRTC to its library");
 }
 
+static void check_nvfatbin(doctor *d) {
+  err e = {0};
+  const bool good = !rt_fatbin_here(&e);
+  say(d, good, "nvfatbin", good ? "nvFatbin" : e.message,
+      "needed only by `autotune export --fatbin`; part of the CUDA toolkit since 12.4");
+}
+
 static void check_database(doctor *d) {
   auto_db *base = NULL;
   err e = {0};
@@ -120,8 +128,8 @@ static void check_shared_cache(doctor *d, const char *path) {
   err e = {0};
   int rc = image_cache_open(path, 0, &cache, &e);
   rc = rc ? rc : image_cache_stat(cache, &totals, &e);
-  str_addf(&finding, "%s: %lld images that other users compiled, %lld KB", path, (long long)totals.n,
-           (long long)totals.nbytes / 1024);
+  str_addf(&finding, "%s: %lld images that other users compiled, %lld KB", path,
+           (long long)totals.n, (long long)totals.nbytes / 1024);
   say(d, !rc, "shared", rc ? e.message : str_text(&finding),
       "not required: without it users compile for themselves");
   image_cache_close(cache);
@@ -203,6 +211,7 @@ int cmd_doctor(const cli *c, err *e) {
   TRY(cli_words_most(c, 0, e));
   check_gpu(&d);
   check_nvrtc(&d);
+  check_nvfatbin(&d);
   check_database(&d);
   check_cache(&d);
   check_shared_caches(&d);

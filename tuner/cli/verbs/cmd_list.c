@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "family_report.h"
 #include "json_writer.h"
 #include "print.h"
 #include "verbs.h"
@@ -10,6 +11,7 @@
 
 static void add_problem_json(str *s, const db_problem *p) {
   jw_open(s, NULL);
+  jw_text(s, "event", "problem");
   jw_text(s, "problem", p->problem);
   jw_text(s, "device", p->device_name);
   jw_integer(s, "trials", p->n_trials);
@@ -59,44 +61,20 @@ int list_problems(const cli *c, db *d, const char *family, err *e) {
   return rc;
 }
 
-/* "n|t": the values of an enumeration or a short list; nothing of a range. */
-static bool is_range(const gen_field *f) {
-  return !f->n_names && !f->n_choices;
-}
-
-/* " m n k ta=n|t" */
-static void add_fields(const gen_template *t, str *s) {
-  for (size_t i = 0; i < t->n_fields; i++) {
-    str_addf(s, " %s%s", t->fields[i].name, is_range(&t->fields[i]) ? "" : "=");
-    gen_field_choices(&t->fields[i], "|", s);
-  }
-}
-
 static void print_family(const gen_template *t) {
   str s = {0};
   str_addf(&s, "  %-18s %s\n  %-18s", t->name, t->brief, "");
-  add_fields(t, &s);
+  family_fields(t, &s);
   str_add(&s, "\n");
   print_str(&s);
 }
 
-/* One family: a line for each field, with its default and meaning. */
 static int print_one_family(const cli *c, err *e) {
   auto_arena a = {0};
   auto_template *t = NULL;
   str s = {0};
   TRY(cli_open_template(c, &a, &t, e));
-  str_addf(&s, "%s: %s\n", t->name, t->brief);
-  for (size_t i = 0; i < t->n_fields; i++) {
-    const gen_field *f = &t->fields[i];
-    auto_str values = {0};
-    gen_field_choices(f, "|", &values);
-    if (is_range(f)) {
-      str_addf(&values, "%lld..%lld", (long long)f->min, (long long)f->max);
-    }
-    str_addf(&s, "  %-12s %s, default %s%s%s\n", f->name, str_text(&values), f->preset,
-             f->brief && f->brief[0] ? ": " : "", f->brief ? f->brief : "");
-  }
+  (c->json ? family_json : family_text)(t, &s);
   print_str(&s);
   return 0;
 }
@@ -111,9 +89,14 @@ static int print_families(const cli *c, err *e) {
   for (size_t i = 0; i < n; i++) {
     auto_template *t = NULL;
     err broken = {0};
-    if (gen_open(&o, names[i], &t, &broken)) {
+    const int rc = gen_open(&o, names[i], &t, &broken);
+    if (c->json && !rc) {
+      str s = {0};
+      family_json(t, &s);
+      print_str(&s);
+    } else if (rc && !c->json) {
       printf("  %-18s broken: %s: %s\n", names[i], broken.place, broken.message);
-    } else {
+    } else if (!rc) {
       print_family(t);
     }
   }
@@ -124,11 +107,9 @@ int cmd_list(const cli *c, err *e) {
   auto_db *d = NULL;
   const char *family = c->n_words ? c->words[0] : NULL;
   TRY(cli_words_most(c, 1, e));
-  if (!c->json) {
-    printf("%s", family ? "" : "families\n");
-    TRY(family ? print_one_family(c, e) : print_families(c, e));
-    printf("tuned\n");
-  }
+  printf("%s", family || c->json ? "" : "families\n");
+  TRY(family ? print_one_family(c, e) : print_families(c, e));
+  printf("%s", c->json ? "" : "tuned\n");
   TRY(cli_open_db_if_any(c, &d, e));
   if (!d) {
     TRY(family ? check_family(c, e) : 0);
