@@ -8,6 +8,7 @@
 #include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_launch.h"
+#include "serve_own_memory.h"
 
 /* ---- a problem not met before --------------------------------------------------------------- */
 
@@ -95,7 +96,8 @@ static int call_with(const serve_call *call, tuned_kernel *k, tuned_stream strea
   if (own->workspace) {
     return serve_launch_with(k, stream, args, own->workspace, *own->nbytes, e);
   }
-  *own->nbytes = k->info.workspace_nbytes ? (size_t)k->info.workspace_nbytes : 1;
+  const size_t nbytes = serve_own_memory_nbytes(k);
+  *own->nbytes = nbytes ? nbytes : 1;
   return 0;
 }
 

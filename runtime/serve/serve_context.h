@@ -1,7 +1,8 @@
 /* serve_context.h -- what an open context holds.
  *
- * Two tables are read without a lock: front.kernels, from a problem's key to its kernel, and
- * `workspaces`, from a kernel and a stream to the scratch memory used there. Everything else,
+ * Three tables are read without a lock: front.kernels, from a problem's key to its kernel,
+ * `workspaces`, from a kernel and a stream to the scratch memory used there, and `own_memory`.
+ * Everything else,
  * finding a kernel included, happens under `lock`. */
 #ifndef SERVE_CONTEXT_H
 #define SERVE_CONTEXT_H
@@ -35,6 +36,7 @@ struct serve {
   struct serve_family *families;
   tuned_kernel *newest; /* every kernel, newest first */
   serve_table workspaces;
+  serve_table own_memory; /* from a kernel and scratch memory of the caller's to the kernel there */
   serve_table images; /* from an image's key, and from the hash of its source, to the kernel that
                          loaded it: other sizes share it */
 };

@@ -2,6 +2,7 @@
 
 #include "serve_handle.h"
 #include "serve_kernel.h"
+#include "serve_own_memory.h"
 #include "serve_workspace.h"
 
 int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
@@ -122,6 +123,11 @@ static int check_workspace(const tuned_kernel *k, const void *at, size_t nbytes,
   return 0;
 }
 
+static bool may_be_replaced(const tuned_kernel *k) {
+  return atomic_load_explicit(&k->detour, memory_order_acquire) ||
+         atomic_load_explicit(&k->better, memory_order_acquire);
+}
+
 int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args, void *at,
                       size_t nbytes, err *e) {
   if (k->is_empty) {
@@ -130,6 +136,9 @@ int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *a
   TRY(check_addresses(k, args, e));
   TRY(check_workspace(k, at, nbytes, e));
   tell_hook(k, stream, args);
-  tuned_kernel *now = serve_newest(k);
-  return launch(now->has_workspace ? k : now, stream, args, (rt_ptr)(uintptr_t)at, e);
+  tuned_kernel *now = k;
+  if (may_be_replaced(k)) {
+    TRY(serve_own_memory_kernel(k, stream, at, nbytes, &now, e));
+  }
+  return launch(now, stream, args, (rt_ptr)(uintptr_t)at, e);
 }

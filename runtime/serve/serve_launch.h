@@ -13,8 +13,8 @@ int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e);
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
 /* serve_launch_plain -- this kernel and no other, of checked arguments */
 int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
-/* serve_launch_with -- in the caller's scratch memory: this kernel, or one that replaces it and needs
- * none; launches in the same memory are ordered by the caller */
+/* serve_launch_with -- in the caller's scratch memory: this kernel, or one that replaces it there
+ * (serve_own_memory.h); launches in the same memory are ordered by the caller */
 int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args,
                       void *workspace, size_t nbytes, err *e);
 

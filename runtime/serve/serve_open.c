@@ -166,6 +166,7 @@ void serve_close(serve *s) {
   serve_table_clear(&s->front.kernels);
   serve_table_clear(&s->images);
   serve_workspaces_free(s);
+  serve_table_clear(&s->own_memory);
   free_kernels(s);
   write_news(s);
   serve_families_free(s);

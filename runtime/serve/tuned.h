@@ -154,10 +154,13 @@ TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void
  *                  leaves it ready for the next of the same kernel. Zero it again when anything
  *                  else has written there, another problem's kernel included. NULL where the
  *                  kernel needs none
- *       nbytes     its size, at least tuned_workspace_bytes
+ *       nbytes     its size, at least what tuned_workspace_bytes returned first. All of it may be
+ *                  written
  *   Launches in one workspace must follow each other: those that may overlap, on two streams or
- *   from two threads, need one each. The kernel stays the one that was found, whatever takes its
- *   place elsewhere, unless the better one needs no workspace.
+ *   from two threads, need one each. A better kernel that was compiled meanwhile may need more, which
+ *   tuned_workspace_bytes then returns; it takes over in a workspace of that size, which it zeroes
+ *   itself, but not where a launch was captured into a graph before. Kernels that online tuning finds
+ *   take over only if they need no workspace.
  *   err  TUNED_E_USAGE  too small, misaligned, NULL */
 TUNED_API int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_error *err);
 TUNED_API int tuned_launch_with(tuned_kernel *kernel, tuned_stream stream, const void *const *args,

@@ -11,6 +11,7 @@
 #include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_launch.h"
+#include "serve_own_memory.h"
 #include "serve_online.h"
 #include "serve_open.h"
 
@@ -192,7 +193,7 @@ int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_erro
   err e;
   err_clear(&e);
   if (kernel && nbytes) {
-    *nbytes = (size_t)kernel->info.workspace_nbytes;
+    *nbytes = serve_own_memory_nbytes(kernel);
   } else {
     err_set(&e, ERR_USAGE, "tuned_workspace_bytes: %s is NULL", kernel ? "nbytes" : "the kernel");
   }

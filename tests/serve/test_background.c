@@ -378,15 +378,25 @@ static int fake_launch(rt_device *d, rt_function *f, const uint32_t grid[3],
   return fake.own->launch(d, f, grid, block, smem, s, args, e);
 }
 
-CONTEXT_TEST(capture_keeps_the_kernel_it_began_with) {
-  reopen_default(f, (tuned_options){0});
+static void watch_launches(fixture *f) {
+  static rt_device_ops ops;
   rt_device *d = inside(f)->device;
-  rt_device_ops ops = *d->ops;
   fake.own = d->ops;
+  fake.captures = false;
+  ops = *d->ops;
   ops.capturing = fake_capturing;
   ops.launch = fake_launch;
   ops.launch_overlapping = NULL;
   d->ops = &ops;
+}
+
+static void stop_watching(fixture *f) {
+  inside(f)->device->ops = fake.own;
+}
+
+CONTEXT_TEST(capture_keeps_the_kernel_it_began_with) {
+  reopen_default(f, (tuned_options){0});
+  watch_launches(f);
   assert_true(info_of(f, "saxpy n=1000").better_pending);
   assert_true(saxpy_is_right(f, 1000));
   const rt_function *first = fake.launched;
@@ -400,7 +410,87 @@ CONTEXT_TEST(capture_keeps_the_kernel_it_began_with) {
   fake.captures = true;
   assert_true(saxpy_is_right(f, 1000));
   assert_ptr_not_equal(fake.launched, first);
-  d->ops = fake.own;
+  stop_watching(f);
+}
+
+/* ---- scratch memory of the caller's own ---------------------------------------------------------- */
+
+enum { SUMMED = 5000 };
+static const char sum_problem[] = "reduce n=5000 op=sum dtype=i32";
+
+/* The default is loaded; the better form needs more memory. */
+static void reopen_sum(fixture *f) {
+  unlink(f->db_path);
+  store_put(f, &(stored){.problem = "copy n=1000", .config = "", .no_image = true});
+  reopen_with(f, (tuned_options){0});
+  float *y = vector_new(f, &(float){0}, 1);
+  OK(f, tuned_reduce(f->ctx, NULL, "sum", "i32", 0, y, y, &f->err));
+  store_put(f, &(stored){.problem = "reduce n=5000 op=sum dtype=i32 align=4 reproducible=any",
+                         .config = "FINISH=last_block",
+                         .no_image = true});
+}
+
+static int sum_in(fixture *f, const int *x, int *y, void *memory, size_t *nbytes) {
+  return tuned_reduce_with(f->ctx, NULL, "sum", "i32", SUMMED, x, y, memory, nbytes, &f->err);
+}
+
+static void assert_sum_in(fixture *f, const int *x, void *memory, size_t nbytes) {
+  int sum = -1, *y = (int *)vector_new(f, &(float){0}, 1);
+  OK(f, sum_in(f, x, y, memory, &nbytes));
+  OK(f, tuned_copy_to_host(f->ctx, &sum, y, sizeof sum, &f->err));
+  assert_int_equal(sum, SUMMED / 2 * (SUMMED - 1));
+}
+
+static size_t sum_nbytes(fixture *f, const int *x) {
+  size_t nbytes = 0;
+  OK(f, sum_in(f, x, NULL, NULL, &nbytes));
+  return nbytes;
+}
+
+/* Zero for the first kernel, and dirty behind. */
+static void *new_memory(fixture *f, size_t zeroed, size_t nbytes) {
+  void *memory;
+  char *dirty = malloc(nbytes);
+  memset(dirty, 0x5a, nbytes);
+  memset(dirty, 0, zeroed);
+  OK(f, tuned_alloc(f->ctx, nbytes, &memory, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, memory, dirty, nbytes, &f->err));
+  free(dirty);
+  return memory;
+}
+
+CONTEXT_TEST(better_kernel_takes_over_in_memory_of_the_caller) {
+  enum { NBYTES = 1 << 16 };
+  int host[SUMMED];
+  for (int i = 0; i < SUMMED; i++) {
+    host[i] = i;
+  }
+  reopen_sum(f);
+  const int *x = (const int *)vector_new(f, (const float *)host, SUMMED);
+  const size_t least = sum_nbytes(f, x);
+  void *memory = new_memory(f, least, NBYTES), *captured = new_memory(f, least, NBYTES);
+  assert_true(info_of(f, sum_problem).better_pending);
+  watch_launches(f);
+  assert_sum_in(f, x, memory, NBYTES);
+  const rt_function *first = fake.launched;
+  fake.captures = true;
+  assert_sum_in(f, x, captured, NBYTES);
+  fake.captures = false;
+  assert_true(comes(f, sum_problem));
+  assert_true(has_config(f, sum_problem, "FINISH=last_block"));
+
+  assert_sum_in(f, x, memory, least); /* too small for the better one */
+  assert_ptr_equal(fake.launched, first);
+  const size_t nbytes = sum_nbytes(f, x);
+  assert_true(nbytes > least && nbytes <= NBYTES);
+  for (int i = 0; i < 3; i++) {
+    assert_sum_in(f, x, memory, nbytes);
+    assert_ptr_not_equal(fake.launched, first);
+    assert_sum_in(f, x, captured, nbytes); /* a graph replays the first kernel there */
+    assert_ptr_equal(fake.launched, first);
+  }
+  assert_int_equal(inside(f)->own_memory.n, 2);
+  stop_watching(f);
 }
 
 /* ---- several threads ------------------------------------------------------------------------ */

@@ -179,6 +179,7 @@ static void give_up(pending *p) {
 
 static void replace(pending *p, tuned_kernel *better) {
   serve *s = p->k->owner;
+  better->is_from_background = true;
   atomic_store_explicit(&p->k->better, better, memory_order_release);
   for (serve_hook *h = s->hooks; h; h = h->next) {
     if (h->replaced) {
