@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compile_exit.h"
+#include "compile_include.h"
 #include "compile_log.h"
 #include "compiler_option.h"
 #include "file.h"
@@ -328,6 +329,7 @@ static bool text_failed(const rt_image *image, const err *e) {
 
 static int compile_fully(rt_compiler *c, const rt_source *s, rt_image *image, err *e) {
   err first = {0};
+  TRY(include_check(s->text, e));
   const bool minimal = may_be_minimal(c, s);
   const int rc = compile(c, s, minimal, image, &first);
   if (rc && minimal && text_failed(image, &first)) { /* perhaps for lack of the declarations */

@@ -31,6 +31,15 @@ for signal in INT TERM; do
   grep -q interrupted "$folder/out" || complain "SIG$signal in a loop of barriers: $(cat "$folder/out")"
 done
 
+# ---- a kernel's text reads no file of the machine
+mkdir "$folder/t"
+cp tests/fixtures/scale.lua "$folder/t"
+{
+  echo '  # include "/etc/passwd"'
+  cat tests/fixtures/scale.cu
+} >"$folder/t/scale.cu"
+refuses 1 "#include of /etc/passwd" $autotune build "$folder/t/scale.lua" n=1000
+
 # ---- a program with more rights than its user ignores the user's variables; only root can make one
 if [ "$(id -u)" = 0 ]; then
   cp "$autotune" "$folder/privileged"

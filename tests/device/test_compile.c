@@ -5,6 +5,7 @@
 
 #include "check.h"
 #include "compile.h"
+#include "compile_include.h"
 #include "compile_log.h"
 #include "gen.h"
 
@@ -266,6 +267,40 @@ BED_TEST(test_log_kernels) {
   assert_string_equal(k[2].name, "cut");
   assert_int_equal(log_kernels("", &b->a, &k, &n, &b->e), 0);
   assert_int_equal(n, 0);
+}
+
+/* A text includes headers of the toolkit, and no other file of the machine. */
+TEST(test_includes) {
+  static const char *const good[] = {
+      "#include <cuda_fp16.h>\n# include \"cub/cub.cuh\"\n",
+      "#include <cuda/std/array> // of libcu++\n",
+      "// what #include reads\nint a = '#'; // 100 %\n",
+      "#define TEXT(include) #include\n",
+      "#included /etc/passwd\n",
+  };
+  static const char *const bad[] = {
+      "#include \"/etc/passwd\"\n",
+      "#include </etc/passwd>\n",
+      "int a;\n\t # /* a\n */ include /**/ <../../../etc/passwd>\n",
+      "#include \"x/../../etc/passwd\"\n",
+      "#include \"..\"",
+      "#inc\\\nlude \"/etc/passwd\"\n",
+      "#inc?\?/\nlude \"/etc/passwd\"\n",
+      "/* a\n */ #include \"/etc/passwd\"\n",
+      "%:include \"/etc/passwd\"\n",
+      "?\?=include \"/etc/passwd\"\n",
+      "#include_next \"/etc/passwd\"\n",
+      "#define FILE </etc/passwd>\n#include FILE\n",
+      "#include \"Makefile\"\n",
+  };
+  err e = {0};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    assert_ok(include_check(good[i], &e), &e);
+  }
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    err_clear(&e);
+    assert_fails(include_check(bad[i], &e), &e, ERR_COMPILE, "#include of ");
+  }
 }
 
 TEST(test_log_error) {
