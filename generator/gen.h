@@ -49,6 +49,9 @@ typedef struct gen_options {
                       gen_open refuses paths with ERR_USAGE */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
   uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
+  const char *const *lines; /* of a plain CUDA file, beside its own: "param BLOCK=1,2"; with ? in
+                               front, a field that counts only where no line declares any */
+  size_t n_lines;
 } gen_options;
 
 /* The templates that come with the library, built into it; ends with a NULL name. */
@@ -124,10 +127,12 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_cases;      /* argument values to check with; at least 1, the first is timed */
   const char *const *sizes_emu, *const *sizes_test, *const *sizes_bench; /* problem texts */
   size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
+  bool self_checked; /* there is no reference: results are compared with the default's */
 } gen_template;
 
 /* gen_open -- load a template.
  *   in   name  a family ("sgemm": NAME.lua in the folders, then built in), or a path ending in .lua
+ *              or .cu, a plain CUDA file with //@ lines (plain/gen_plain.h)
  *   out  *t    gen_close
  *   err  ERR_NOTFOUND  no such family; the message suggests the nearest
  *        ERR_TEMPLATE  what is wrong with the file; place is file:line
@@ -136,6 +141,8 @@ int gen_open(const gen_options *options, const char *name, gen_template **t, err
 /* gen_open_text -- the same from text; `path` is for messages */
 int gen_open_text(const gen_options *options, const char *path, const char *text, size_t n,
                   gen_template **t, err *e);
+/* gen_plain_template -- append the template that a plain CUDA file stands for */
+int gen_plain_template(const gen_options *options, const char *path, str *out, err *e);
 void gen_close(gen_template *t);
 static inline void gen_template_leave(gen_template **t) {
   gen_close(*t);

@@ -10,7 +10,8 @@ rooms='
 runtime/base:
 generator: runtime/base
 generator/expr: runtime/base
-generator/template: runtime/base generator generator/expr
+generator/plain: runtime/base generator generator/expr
+generator/template: runtime/base generator generator/expr generator/plain
 generator/space: runtime/base generator generator/expr generator/template
 db: runtime/base
 runtime/device: runtime/base

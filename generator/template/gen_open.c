@@ -10,6 +10,7 @@
 
 #include "file.h"
 #include "gen_lex.h"
+#include "gen_plain.h"
 #include "gen_read.h"
 
 enum { MAX_FILE_NBYTES = 8 << 20 };
@@ -39,15 +40,32 @@ static int read_in(tmpl *t, const char *folder, const char *name, str *text, con
   return *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_nomem(e);
 }
 
+/* In the folders of a plain file, which its path is relative to. */
+static int find_in_folders(tmpl *t, const char *name, str *text, const char **path, err *e) {
+  for (size_t i = 0; i < t->n_include; i++) {
+    const char *folder = t->include[i];
+    *path = arena_format(&t->a, "%s%s/%s", *folder == '/' ? "" : t->folder, folder, name);
+    TRY(*path ? 0 : err_nomem(e));
+    const int rc = file_read(*path, MAX_FILE_NBYTES, text, e);
+    if (rc != ERR_NOTFOUND) {
+      return rc;
+    }
+    err_clear(e);
+  }
+  return ERR_NOTFOUND;
+}
+
 /* Beside the template, in the folder of files that several templates share, among the built-in
  * ones. *builtin: NULL when it comes from a folder, and is in *text */
 static int find_included(tmpl *t, const char *name, str *text, const char **path,
                          const gen_file **builtin, err *e) {
   int rc = t->folder ? read_in(t, "", name, text, path, e) : ERR_NOTFOUND;
-  if (rc == ERR_NOTFOUND && t->folder) {
+  if (rc == ERR_NOTFOUND && t->plain && t->folder) {
+    rc = find_in_folders(t, name, text, path, e);
+  } else if (rc == ERR_NOTFOUND && t->folder) {
     rc = read_in(t, "../shared/", name, text, path, e);
   }
-  *builtin = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
+  *builtin = rc == ERR_NOTFOUND && !t->plain ? find_builtin(name) : NULL;
   if (*builtin) {
     err_clear(e);
     *path = (*builtin)->path;
@@ -97,14 +115,30 @@ static gen_included *keep(tmpl *t, const char *name, const char *path, const gen
   return *tail = f;
 }
 
+/* The text of a plain file as NVRTC takes it. */
+static void make_plain(str *text) {
+  str out = {0};
+  gen_plain_device_text(str_text(text), text->n, &out);
+  out.failed = out.failed || text->failed;
+  str_clear(text);
+  *text = out;
+}
+
+/* NULL: a plain file includes what the compiler may have. */
 static gen_included *load_included(gen_box *b, tmpl *t, const char *name) {
   err e = {0};
   str text = {0};
   const char *path = NULL;
   const gen_file *builtin;
   int rc = find_included(t, name, &text, &path, &builtin, &e);
+  if (!rc && t->plain) {
+    make_plain(&text);
+  }
   gen_included *f = rc ? NULL : keep(t, name, path, builtin, &text);
   str_clear(&text);
+  if (rc == ERR_NOTFOUND && t->plain && t->has_source) {
+    return NULL;
+  }
   if (rc) {
     gen_fail(b, rc == ERR_NOMEM ? rc : ERR_TEMPLATE, b->at, "cannot include \"%s\": %s", name,
              e.message);
@@ -119,7 +153,7 @@ const char *gen_read_included(gen_box *b, void *ud, const char *name, size_t *n,
                               const char **path) {
   tmpl *t = ud;
   gen_included *f = t->included;
-  if (strchr(name, '/') || name[0] == '.' || !name[0]) {
+  if (!t->plain && (strchr(name, '/') || name[0] == '.' || !name[0])) {
     gen_fail(b, ERR_TEMPLATE, b->at, "cannot include \"%s\": name a file beside the template",
              name);
   }
@@ -127,9 +161,9 @@ const char *gen_read_included(gen_box *b, void *ud, const char *name, size_t *n,
     f = f->next;
   }
   f = f ? f : load_included(b, t, name);
-  *n = f->n;
-  *path = f->path;
-  return f->text;
+  *n = f ? f->n : 0;
+  *path = f ? f->path : NULL;
+  return f ? f->text : NULL;
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -197,6 +231,18 @@ static int check_problems(tmpl *t, err *e) {
   return 0;
 }
 
+/* The Lua text of a plain file: its keys stand where the file or the command line says so. */
+static void place_marks(const tmpl *t, gen_mark *m) {
+  if (m->line > 0 && (size_t)m->line <= t->n_places) {
+    const gen_plain_place *at = &t->places[m->line - 1];
+    m->line = at->line;
+    m->path = at->option;
+  }
+  for (const gen_mark *c = m->child; c; c = c->next) {
+    place_marks(t, (gen_mark *)c);
+  }
+}
+
 /* t->text, t->pub.path and t->folder are there. */
 static int prepare(tmpl *t, const gen_options *options, arena *marks, err *e) {
   if (t->text.failed || !t->pub.path) {
@@ -205,6 +251,9 @@ static int prepare(tmpl *t, const gen_options *options, arena *marks, err *e) {
   t->outline = gen_outline_new(marks, str_text(&t->text), t->text.n);
   if (!t->outline) {
     return err_nomem(e);
+  }
+  if (t->places) {
+    place_marks(t, (gen_mark *)t->outline);
   }
   size_t max = options ? options->max_source_nbytes : 0;
   t->max_source_nbytes = max ? max : DEFAULT_SOURCE_NBYTES;
@@ -243,10 +292,51 @@ static int read_at(tmpl *t, const char *folder, const char *name, err *e) {
   return file_read(t->pub.path, MAX_FILE_NBYTES, &t->text, e);
 }
 
-static int read_path(tmpl *t, const char *path, err *e) {
+static bool ends_in(const char *name, const char *end) {
+  const size_t n = strlen(name), n_end = strlen(end);
+  return n > n_end && !strcmp(name + n - n_end, end);
+}
+
+/* What the lines of the plain file say, as Lua text. */
+static int translate(const gen_options *options, const char *path, const char *text, arena *a,
+                     str *lua, gen_plain_place **places, size_t *n, err *e) {
+  gen_plain *x = calloc(1, sizeof *x);
+  int rc = x ? 0 : err_nomem(e);
+  rc = rc ? rc
+          : gen_plain_parse(path, text, options ? options->lines : NULL,
+                            options ? options->n_lines : 0, a, x, e);
+  rc = rc ? rc : gen_plain_lua(x, a, lua, places, n, e);
+  free(x);
+  return rc;
+}
+
+static int read_plain(tmpl *t, const gen_options *options, err *e) {
+  str text = t->text;
+  t->text = (str){0};
+  const int rc = translate(options, t->pub.path, str_text(&text), &t->a, &t->text, &t->places,
+                           &t->n_places, e);
+  str_clear(&text);
+  return rc;
+}
+
+int gen_plain_template(const gen_options *options, const char *path, str *out, err *e) {
+  auto_arena a = {0};
+  auto_str text = {0};
+  gen_plain_place *places;
+  size_t n;
+  if (!ends_in(path, ".cu")) {
+    return err_set(e, ERR_USAGE, "'%.80s' is not a CUDA file, whose name ends in .cu", path);
+  }
+  TRY(file_read(path, MAX_FILE_NBYTES, &text, e));
+  return translate(options, path, str_text(&text), &a, out, &places, &n, e);
+}
+
+static int read_path(tmpl *t, const gen_options *options, const char *path, err *e) {
   const char *slash = strrchr(path, '/');
   char *folder = arena_text_n(&t->a, path, slash ? (size_t)(slash + 1 - path) : 0);
-  return folder ? read_at(t, folder, slash ? slash + 1 : path, e) : err_nomem(e);
+  TRY(folder ? 0 : err_nomem(e));
+  TRY(read_at(t, folder, slash ? slash + 1 : path, e));
+  return ends_in(path, ".cu") ? read_plain(t, options, e) : 0;
 }
 
 static int fail_family(const gen_options *options, const char *name, err *e) {
@@ -305,8 +395,7 @@ static int read_family(tmpl *t, const gen_options *options, const char *name, er
 }
 
 static bool is_path(const char *name) {
-  size_t n = strlen(name);
-  return strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".lua"));
+  return strchr(name, '/') || ends_in(name, ".lua") || ends_in(name, ".cu");
 }
 
 /* What is found under a name must carry it, or it could not be found again by its problems' text.
@@ -328,7 +417,7 @@ int gen_open(const gen_options *options, const char *name, gen_template **out, e
   if (!t) {
     return err_nomem(e);
   }
-  int rc = is_path(name) ? read_path(t, name, e) : read_family(t, options, name, e);
+  int rc = is_path(name) ? read_path(t, options, name, e) : read_family(t, options, name, e);
   rc = rc ? rc : read_it(t, options, e);
   rc = rc ? rc : check_family(t, name, e);
   if (rc) {

@@ -16,6 +16,7 @@ typedef struct gen_mark {
   const char *key; /* NULL: a place in a list */
   int64_t index;   /* from 1 */
   int line;
+  const char *path; /* NULL: the template's */
 } gen_mark;
 
 /* gen_outline_new -- out: the root, with line 0 when the file does not end in `return { ... }` or

@@ -177,6 +177,22 @@ static void read_macros(gen_reader *r) {
   }
 }
 
+/* A text that is compiled as a CUDA file is, and where its headers are. */
+static void read_plain(gen_reader *r) {
+  if (gen_enter(r, "plain")) {
+    if (!lua_isboolean(r->L, -1)) {
+      gen_bad(r, "plain is true or false");
+    }
+    r->t->plain = lua_toboolean(r->L, -1);
+    r->t->macros = r->t->macros || r->t->plain;
+    gen_leave(r);
+  }
+  r->t->include = read_texts(r, "include", &r->t->n_include);
+  if (r->t->n_include && !r->t->plain) {
+    gen_bad(r, "'include' is for plain = true");
+  }
+}
+
 static void declare_device(gen_reader *r) {
   for (size_t i = 0; gen_device_names[i]; i++) {
     gen_symbol_add(&r->t->symbols, gen_device_names[i], GEN_SYMBOL_DEVICE, i);
@@ -185,10 +201,11 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version", "brief",      "cite",   "problem", "args",    "call",
-      "call_require", "space",   "algorithms", "order",  "derive",  "require", "default",
-      "base",         "untuned", "workspace",  "stages", "options", "macros",  "source",
-      "reference",    "cases",   "tolerance",  "flops",  "bytes",   "sizes",   NULL};
+      "name",    "version",      "brief", "cite",       "problem",   "args",
+      "call",    "call_require", "space", "algorithms", "order",     "derive",
+      "require", "default",      "base",  "untuned",    "workspace", "stages",
+      "options", "macros",       "plain", "include",    "source",    "reference",
+      "cases",   "tolerance",    "flops", "bytes",      "sizes",     NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -201,6 +218,7 @@ void gen_read(tmpl *t) {
   gen_read_args(&r);
   gen_read_call(&r);
   read_macros(&r);
+  read_plain(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
   t->pub.n_workspaces = t->program.n_workspaces;
   gen_need(&r, "reference");

@@ -282,8 +282,8 @@ static void read_work(scope *s, gen_stage *stage) {
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"kernel",  "grid",  "block", "smem", "when",
-                                     "overlap", "early", "args",  "work", NULL};
+  static const char *const keys[] = {"kernel",  "instance", "grid", "block", "smem", "when",
+                                     "overlap", "early",    "args", "work",  NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "kernel");
@@ -292,6 +292,7 @@ static void read_launch(scope *s, gen_stage *stage) {
     gen_bad(r, "'%s' is not a kernel's name", stage->kernel);
   }
   gen_leave(r);
+  stage->instance = gen_text_at(r, "instance");
   read_extent(s, "grid", stage->grid);
   read_extent(s, "block", stage->block);
   stage->smem = gen_numeric_at(r, "smem", s->kinds);
@@ -461,12 +462,13 @@ static void read_source(scope *s, gen_device_code *code) {
   gen_part_need(r, s->of, "source");
   size_t n;
   const char *text = gen_text_here(r, "source", &n);
-  gen_script_source source = {.include = gen_read_included, .ud = r->t};
+  gen_script_source source = {.include = gen_read_included, .ud = r->t, .plain = r->t->plain};
   if (!n) {
     gen_bad(r, "the source is empty");
   }
   if (names_file(text, n)) {
     read_file(r, text, &source);
+    r->t->has_source = true;
   } else {
     read_text(r, text, n, &source);
   }
@@ -573,8 +575,37 @@ void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds) {
   read_program(r, p, kinds, r->t->n_algorithms);
 }
 
+/* { { "BLOCK", "16" }, ... } */
+static void read_defines(gen_reader *r, gen_program *p) {
+  if (!gen_enter(r, "macros")) {
+    return;
+  }
+  p->n_defines = gen_bounded_list(r, "macros", GEN_MAX_PARAMS + GEN_MAX_DERIVED);
+  gen_define *defines = GEN_MAKE(r, gen_define, p->n_defines);
+  p->defines = defines;
+  for (size_t i = 0; i < p->n_defines; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a macro");
+    defines[i].name = gen_first_name(r, "a macro's name");
+    gen_need_at(r, 2, "the value");
+    defines[i].value = gen_expression(r, GEN_READS_DEVICE);
+    gen_leave(r);
+    gen_leave(r);
+  }
+  gen_leave(r);
+}
+
+static void read_variant(gen_reader *r) {
+  if (gen_enter(r, "variant")) {
+    r->t->pub.self_checked = lua_toboolean(r->L, -1);
+    gen_leave(r);
+  }
+}
+
 void gen_read_reference(gen_reader *r) {
-  static const char *const keys[] = {"workspace", "stages", "options", "source", NULL};
+  static const char *const keys[] = {"workspace", "stages",  "options", "source",
+                                     "macros",    "variant", NULL};
   gen_keys(r, keys);
+  read_variant(r);
+  read_defines(r, &r->t->reference);
   read_program(r, &r->t->reference, GEN_READS_DEVICE, 0);
 }

@@ -13,7 +13,8 @@ gen_reader gen_reader_start(tmpl *t) {
 }
 
 gen_line gen_here(const gen_reader *r) {
-  return (gen_line){r->t->pub.path, r->marks[r->depth]->line};
+  const gen_mark *mark = r->marks[r->depth];
+  return (gen_line){mark->path ? mark->path : r->t->pub.path, mark->line};
 }
 
 void gen_bad(gen_reader *r, const char *format, ...) {

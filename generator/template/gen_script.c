@@ -70,9 +70,13 @@ static const char *find_value(const char *p, const char *end) {
   return NULL;
 }
 
+static const char *find_value_in(const builder *s, const char *p, const char *end) {
+  return s->source->plain ? NULL : find_value(p, end);
+}
+
 /* A line of text, up to and with its newline. */
 static void add_text(builder *s, const char *p, const char *end) {
-  const char *value = find_value(p, end);
+  const char *value = find_value_in(s, p, end);
   s->first[s->n_lines - 1] = (uint32_t)add_piece(s, p, (size_t)((value ? value : end) - p));
   str_addf(s->lua, "_T(%zu)", s->n_lines);
   while (value) {
@@ -104,19 +108,33 @@ static bool include_name(const char *p, const char *end, char *name, size_t size
   return true;
 }
 
-/* Of a line #include "name"; the toolkit's own, in angle brackets, are the compiler's. */
-static bool cuda_include_name(const char *p, const char *end, char *name, size_t size) {
+/* Of a line #include "name"; the toolkit's own, in angle brackets, are the compiler's. A plain file
+ * may have those of the folders in which its headers are looked for so. */
+static bool cuda_include_name(const builder *s, const char *p, const char *end, char *name,
+                              size_t size) {
   static const char word[] = "#include";
   const size_t n = sizeof word - 1;
   if ((size_t)(end - p) <= n || memcmp(p, word, n)) {
     return false;
   }
-  const char *from = p + n + strspn(p + n, " "),
-             *to = *from == '"' ? memchr(from + 1, '"', (size_t)(end - from - 1)) : NULL;
+  const char *from = p + n + strspn(p + n, " ");
+  const char close = *from == '"' ? '"' : *from == '<' && s->source->plain ? '>' : 0;
+  const char *to = close ? memchr(from + 1, close, (size_t)(end - from - 1)) : NULL;
   if (to) {
     snprintf(name, size, "%.*s", (int)(to - from - 1), from + 1);
   }
   return to;
+}
+
+/* Does the line include a file that the source has? */
+static bool includes(builder *s, const char *p, const char *end, char *name, size_t size) {
+  size_t n;
+  const char *path;
+  if (!cuda_include_name(s, p, end, name, size)) {
+    return false;
+  }
+  s->b->at = s->here;
+  return !s->source->plain || s->source->include(s->b, s->source->ud, name, &n, &path);
 }
 
 static bool is_once(const char *p, const char *end) {
@@ -140,7 +158,10 @@ static void add_include(builder *s, const char *name, line_action *f) {
 }
 
 /* A line that starts with @, but not with @{, is Lua. */
-static const char *lua_start(const char *p, const char *end) {
+static const char *lua_start(const builder *s, const char *p, const char *end) {
+  if (s->source->plain) {
+    return NULL;
+  }
   while (p < end && (*p == ' ' || *p == '\t')) {
     p++;
   }
@@ -149,14 +170,14 @@ static const char *lua_start(const char *p, const char *end) {
 
 static void add_one(builder *s, const char *p, const char *end) {
   char name[256];
-  const char *lua = lua_start(p, end);
+  const char *lua = lua_start(s, p, end);
   add_line(s, s->here);
   if (lua && include_name(lua, end, name, sizeof name)) {
     str_addf(s->lua, "_I['%s'] = true\n", name);
     add_include(s, name, add_one);
   } else if (lua) {
     str_add_n(s->lua, lua, (size_t)(end - lua));
-  } else if (cuda_include_name(p, end, name, sizeof name)) {
+  } else if (includes(s, p, end, name, sizeof name)) {
     str_addf(s->lua, "if not _I['%s'] then _I['%s'] = true\n", name, name);
     add_include(s, name, add_one);
     str_add(s->lua, "end ");
@@ -171,13 +192,12 @@ static void add_one(builder *s, const char *p, const char *end) {
 /* So many lines as add_one makes, and at least as many pieces. */
 static void count_one(builder *s, const char *p, const char *end) {
   char name[256];
-  const char *lua = lua_start(p, end);
+  const char *lua = lua_start(s, p, end);
   s->n_lines++;
-  if (lua ? include_name(lua, end, name, sizeof name)
-          : cuda_include_name(p, end, name, sizeof name)) {
+  if (lua ? include_name(lua, end, name, sizeof name) : includes(s, p, end, name, sizeof name)) {
     add_include(s, name, count_one);
   } else if (!lua) {
-    for (const char *at = p; at; at = find_value(at + 2, end)) {
+    for (const char *at = p; at; at = find_value_in(s, at + 2, end)) {
       s->n_pieces++;
     }
   }
@@ -185,9 +205,8 @@ static void count_one(builder *s, const char *p, const char *end) {
 
 static void find_include(builder *s, const char *p, const char *end) {
   char name[256];
-  const char *lua = lua_start(p, end);
-  if (lua ? include_name(lua, end, name, sizeof name)
-          : cuda_include_name(p, end, name, sizeof name)) {
+  const char *lua = lua_start(s, p, end);
+  if (lua ? include_name(lua, end, name, sizeof name) : includes(s, p, end, name, sizeof name)) {
     add_include(s, name, find_include);
   }
 }

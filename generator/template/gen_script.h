@@ -18,7 +18,7 @@ typedef struct gen_piece { /* text between substitutions */
 } gen_piece;
 
 /* The text of an included file, which ends with a newline, and what to call the file; fails with
- * gen_fail at b->at. */
+ * gen_fail at b->at, or of a plain source returns NULL. */
 typedef const char *gen_include(gen_box *b, void *ud, const char *name, size_t *n,
                                 const char **path);
 
@@ -28,6 +28,7 @@ typedef struct gen_script_source {
   gen_line at; /* of its first line */
   gen_include *include;
   void *ud;
+  bool plain; /* no line is Lua; includes that are not found are the compiler's */
 } gen_script_source;
 
 typedef struct gen_script {

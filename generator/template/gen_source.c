@@ -10,6 +10,7 @@
 #include "compiler_option.h"
 #include "gen_directives.h"
 #include "gen_lex.h"
+#include "gen_plain.h"
 #include "generator_digest.h"
 #include "gen_tmpl.h"
 
@@ -17,8 +18,9 @@ typedef struct job {
   gen_instance *g;
   const gen_config *c; /* NULL: the reference */
   gen_script *script;
-  str *text;  /* what the script writes */
-  str *flags; /* the compiler's, each after a space */
+  str *text;    /* what the script writes */
+  str *flags;   /* the compiler's, each after a space */
+  str *defines; /* lines of macros of the reference */
 } job;
 
 /* ---- compiler options ------------------------------------------------------------------------ */
@@ -60,6 +62,16 @@ static void write_flags(gen_box *b, const job *j) {
   }
 }
 
+static void write_defines(gen_box *b, const job *j) {
+  const gen_program *p = program_of(j);
+  for (size_t i = 0; i < p->n_defines; i++) {
+    const expr_value v = gen_expr_value(b, p->defines[i].value);
+    str_addf(j->defines, "#define %s ", p->defines[i].name);
+    add_flag_value(&v, j->defines);
+    str_add(j->defines, "\n");
+  }
+}
+
 static void add_names(const gen_expr *x, gen_names *out) {
   if (x) {
     out->fields |= x->reads.fields;
@@ -77,6 +89,7 @@ static void write_text(gen_box *b, void *ud) {
   gen_bind(j->g, j->c);
   gen_derive_all(j->g, j->c);
   write_flags(b, j);
+  write_defines(b, j);
   gen_push_values(j->g, j->c);
   gen_script_run(b, j->script, j->g->t->max_source_nbytes, j->text);
 }
@@ -311,6 +324,61 @@ static const char *describe_word(const void *ud, const char *word, size_t n, boo
   return NULL;
 }
 
+/* ---- plain files ----------------------------------------------------------------------------- */
+
+static int check_macros(const job *j, err *e) {
+  const gen_template *t = &j->g->t->pub;
+  const char *names[GEN_MAX_PARAMS + GEN_MAX_DERIVED];
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_params; i++) {
+    names[n++] = t->params[i].name;
+  }
+  for (size_t i = 0; i < t->n_derived; i++) {
+    names[n++] = t->derived[i].name;
+  }
+  return gen_plain_check_macros(str_text(j->text), names, n, e);
+}
+
+/* A pointer for whatever elements the template wants. */
+static const char any_buffer[] =
+    "struct tuned_any_buffer {\n"
+    "  void *p;\n"
+    "  template <class T> __device__ __forceinline__ operator T *() const { return (T *)p; }\n"
+    "};\n";
+
+static void add_parameter(const tmpl *t, const gen_stage_operand *o, size_t i, str *out) {
+  const bool scalar = (o->from == GEN_FROM_ARG && t->pub.args[o->index].dir == GEN_SCALAR) ||
+                      o->from == GEN_FROM_VALUE;
+  const gen_element x = o->from == GEN_FROM_ARG ? t->args[o->index].element : o->element;
+  str_addf(out, "%s%s a%zu", i ? ", " : "", scalar ? dtype_cuda_name(x.type) : "tuned_any_buffer",
+           i);
+}
+
+/* A kernel that calls an instance of a C++ template, under a name that can be found. */
+static void add_wrapper(const job *j, const gen_stage *s, str *out) {
+  str_addf(out, "extern \"C\" __global__ void %s(", s->kernel);
+  for (size_t i = 0; i < s->n_operands; i++) {
+    add_parameter(j->g->t, &s->operands[i], i, out);
+  }
+  str_addf(out, ") { %s(", s->instance);
+  for (size_t i = 0; i < s->n_operands; i++) {
+    str_addf(out, "%sa%zu", i ? ", " : "", i);
+  }
+  str_add(out, "); }\n");
+}
+
+static void add_wrappers(const job *j, str *out) {
+  const gen_program *p = program_of(j);
+  bool any = false;
+  for (size_t i = 0; i < p->n_stages; i++) {
+    if (p->stages[i].instance) {
+      str_add(out, any ? "" : any_buffer);
+      add_wrapper(j, &p->stages[i], out);
+      any = true;
+    }
+  }
+}
+
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 /* A template that is not built in is found again by its path. */
@@ -330,12 +398,15 @@ static void add_head(const job *j, str *out) {
 static int make(job *j, str *out, size_t *body, err *e) {
   tmpl *t = j->g->t;
   TRY(gen_box_run(&t->box, write_text, j, true, e));
-  TRY(gen_directives_check(str_text(j->text), j->text->n, describe_word, j, e));
+  TRY(t->plain ? check_macros(j, e)
+               : gen_directives_check(str_text(j->text), j->text->n, describe_word, j, e));
+  add_wrappers(j, j->text);
   add_head(j, out);
   *body = out->n;
   if (j->flags->n) {
     str_addf(out, COMPILER_OPTIONS "%s\n", str_text(j->flags));
   }
+  str_add_n(out, str_text(j->defines), j->defines->n);
   add_constants(j, out);
   str_add_n(out, str_text(j->text), j->text->n);
   return out->failed || j->flags->failed ? err_nomem(e) : 0;
@@ -343,8 +414,8 @@ static int make(job *j, str *out, size_t *body, err *e) {
 
 static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,
                        size_t *body, err *e) {
-  auto_str text = {0}, flags = {0};
-  job j = {g, c, script, &text, &flags};
+  auto_str text = {0}, flags = {0}, defines = {0};
+  job j = {g, c, script, &text, &flags, &defines};
   return make(&j, out, body, e);
 }
 

@@ -61,6 +61,7 @@ typedef struct gen_stage_tensor {
 typedef struct gen_stage {
   gen_line at;
   const char *kernel;                        /* NULL: sets memory */
+  const char *instance;                      /* of a C++ template that the kernel calls; or NULL */
   const gen_expr *when;                      /* NULL: always */
   const gen_expr *overlap, *early;           /* NULL: never */
   const gen_expr *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
@@ -89,6 +90,11 @@ typedef struct gen_flag { /* an option of the compiler */
   const gen_expr *when;  /* NULL: always */
 } gen_flag;
 
+typedef struct gen_define { /* a macro of the reference */
+  const char *name;
+  const gen_expr *value;
+} gen_define;
+
 typedef struct gen_program { /* the kernel, or the reference */
   const gen_stage *stages;
   size_t n_stages;
@@ -98,6 +104,8 @@ typedef struct gen_program { /* the kernel, or the reference */
   size_t n_codes;
   const gen_flag *flags;
   size_t n_flags;
+  const gen_define *defines;
+  size_t n_defines;
 } gen_program;
 
 typedef struct gen_included { /* a file that a source includes */
@@ -147,6 +155,12 @@ typedef struct tmpl {
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
   bool macros; /* parameters and derived values reach the text as macros, not as constants */
+  bool plain;  /* the text is a plain CUDA file (plain/gen_plain.h) */
+  const char *const *include; /* folders in which its headers are looked for */
+  size_t n_include;
+  bool has_source;                /* the first of its files is read */
+  struct gen_plain_place *places; /* where lines of the Lua text come from; NULL: from the file */
+  size_t n_places;
   gen_program program, reference;
   gen_config preset;
   const gen_config *base; /* before the preset */

@@ -7,8 +7,9 @@ static const struct {
   const char *name;
   size_t nbytes;
   char kind;
+  const char *cuda;
 } table[] = {
-#define DTYPE_ROW(name, nbytes, cuda, kind) {#name, nbytes, kind},
+#define DTYPE_ROW(name, nbytes, cuda, kind) {#name, nbytes, kind, cuda},
     DTYPE_LIST(DTYPE_ROW)
 #undef DTYPE_ROW
 };
@@ -25,6 +26,9 @@ bool dtype_parse(const char *name, dtype *out) {
 
 const char *dtype_name(dtype t) {
   return table[t].name;
+}
+const char *dtype_cuda_name(dtype t) {
+  return table[t].cuda;
 }
 const char *dtype_c_name(dtype t) {
   static const char *const names[DTYPE_COUNT] = {

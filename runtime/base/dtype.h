@@ -32,6 +32,8 @@ typedef enum dtype {
 /* dtype_parse -- false when no type has that name */
 bool dtype_parse(const char *name, dtype *out);
 const char *dtype_name(dtype t);
+/* dtype_cuda_name -- "unsigned int" */
+const char *dtype_cuda_name(dtype t);
 /* dtype_c_name -- "int32_t"; of f16 and bf16, which C lacks, "uint16_t" */
 const char *dtype_c_name(dtype t);
 size_t dtype_nbytes(dtype t);

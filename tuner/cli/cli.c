@@ -99,8 +99,14 @@ static int bound_memory(cli *c, arena *a, err *e) {
 
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e) {
   const char **words = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
+  bool plain;
   *c = (cli){.verb = verb->name, .words = words};
+  c->lines = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
   for (int i = 0; i < argc; i++) {
+    TRY(cli_plain_parse(verb, argc, argv, &i, a, c, &plain, e));
+    if (plain) {
+      continue;
+    }
     if (!strcmp(argv[i], "-h")) {
       c->help = "";
     } else if (!strncmp(argv[i], "--", 2) && argv[i][2]) {

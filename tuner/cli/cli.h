@@ -15,6 +15,29 @@
 #include "strategy.h"
 #include "tune.h"
 
+/* Lines of a plain CUDA file that may be options, too, any number of times each (generator/plain). */
+#define CLI_PLAIN(X)                                                                               \
+  X(kernel, "NAME", "the kernel to tune, NAME or NAME<float, BLOCK>; grid, block, ... follow")     \
+  X(param, "NAME=VALUES", "a macro to tune: BLOCK=32,64,128 or 1..8 or 32..256*2 [default 64]")    \
+  X(require, "CONDITION", "what valid variants meet: \"BLOCK*TILE <= 1024\"")                      \
+  X(grid, "X[,Y[,Z]]", "blocks of the kernel: ceildiv(n,BLOCK)")                                   \
+  X(block, "X[,Y[,Z]]", "threads of a block")                                                      \
+  X(shared, "BYTES", "dynamic shared memory of a block: 4*BLOCK")                                  \
+  X(arg, "WHAT", "an argument: A:f32[n*n]:in, C:f32[n]:out, n:i32, alpha:f32=2.5")                 \
+  X(args, "NAMES", "arguments of one of several kernels, in order")                                \
+  X(constant, "WHAT", "contents of a __constant__ variable: filter:f32[17]:uniform(0,1)")          \
+  X(scratch, "WHAT", "a buffer of the kernels' own: sums:f32[n]")                                  \
+  X(memset, "NAME", "a buffer that is set to zero before the next kernel")                         \
+  X(when, "CONDITION", "launch the kernel only then")                                              \
+  X(problem, "FIELD", "a size of the problem: \"n 1..65536 default 1024\"")                        \
+  X(define, "NAME=VALUE", "a macro with a value that follows from others")                         \
+  X(reference, "NAME", "the kernel that results are compared with; or first, the default")         \
+  X(tolerance, "NUMBER", "of results: 1e-4, or \"abs 1e-5 rel 1e-4\"")                             \
+  X(flops, "EXPRESSION", "operations of a launch")                                                 \
+  X(bytes, "EXPRESSION", "bytes that a launch has to move")                                        \
+  X(option, "TEXT", "an option of the compiler: --use_fast_math, --maxrregcount=REGS")             \
+  X(include, "DIR", "a folder of headers; also -I DIR")
+
 /* name (_ is typed as -), placeholder of the value (NULL: a flag), what it does */
 #define CLI_OPTIONS(X)                                                                              \
   X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")          \
@@ -52,6 +75,7 @@
   X(fatbin, "FILE", "write one file with the images for all of --arch")                             \
   X(ptx, "FILE", "write the PTX")                                                                   \
   X(source, "FILE", "write the CUDA source")                                                        \
+  X(template, NULL, "the Lua template that a plain CUDA file stands for")                           \
   X(header, "FILE", "write a C header that launches it")                                            \
   X(embed, "FILE", "write a C source that holds the images and loads the device's one")             \
   X(manifest, "FILE", "write a JSON description: kernel, configuration, measurement")               \
@@ -84,6 +108,8 @@ typedef struct cli {
 #define CLI_FIELD(name, value, text) const char *name; /* NULL: not given; flags: "" */
   CLI_OPTIONS(CLI_FIELD)
 #undef CLI_FIELD
+  const char **lines; /* options that are lines of a plain CUDA file: "param BLOCK=1,2" */
+  size_t n_lines;
 } cli;
 
 typedef struct cli_verb {
@@ -117,6 +143,11 @@ const cli_verb *cli_find_verb(const char *name); /* NULL: there is none */
 /* cli_spell -- the name as it is typed, with - for _ */
 void cli_spell(const char *name, char *out, size_t n);
 
+/* cli_plain_parse -- the option at argv[*i], if it is a line of a plain CUDA file; *i moves past a value
+ * that is a word of its own. out  *is  it is one.  cli_plain_help -- these options */
+int cli_plain_parse(const cli_verb *verb, int argc, char **argv, int *i, arena *a, cli *c, bool *is,
+                    err *e);
+void cli_plain_help(FILE *f, const cli_verb *verb);
 /* cli_parse -- argv without the program's name; words are borrowed from argv.
  *     err ERR_USAGE  an unknown option (suggests the nearest), one that the verb does not take, a
  *        missing value */

@@ -48,6 +48,7 @@ void cli_print_help(FILE *f, const cli_verb *verb) {
     fprintf(f, "%s\n", verb->details);
   }
   print_options(f, verb);
+  cli_plain_help(f, verb);
 }
 
 /* ---- a family -------------------------------------------------------------------------------- */

@@ -13,11 +13,45 @@ static int check_folder(const char *path, err *e) {
              : err_set(e, ERR_USAGE, "--templates %s: there is no such folder", path);
 }
 
+static bool names_plain(const char *word) {
+  const size_t n = strlen(word);
+  return n > 3 && !strcmp(word + n - 3, ".cu");
+}
+
+/* The lines of the command line, and the fields that its words name. */
+static int plain_lines(const cli *c, arena *a, gen_options *out, err *e) {
+  const char **lines = ARENA_ARRAY(a, const char *, c->n_lines + c->n_words + 1);
+  TRY(lines ? 0 : err_nomem(e));
+  memcpy(lines, c->lines, c->n_lines * sizeof *lines);
+  out->n_lines = c->n_lines;
+  for (size_t i = 1; i < c->n_words; i++) {
+    if (!strchr(c->words[i], '=')) {
+      continue;
+    }
+    const char *line =
+        arena_format(a, "?problem %.*s", (int)strcspn(c->words[i], "="), c->words[i]);
+    TRY(line ? 0 : err_nomem(e));
+    lines[out->n_lines++] = line;
+  }
+  out->lines = lines;
+  return 0;
+}
+
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
   enum { MAX_FOLDERS = 64 };
   const char **folders = ARENA_ARRAY(a, const char *, MAX_FOLDERS);
   const char *variable = secure_getenv("TUNED_TEMPLATES");
+  bool plain = false;
+  for (size_t i = 0; i < c->n_words; i++) { /* export-results FILE comes first in some verbs */
+    plain = plain || names_plain(c->words[i]);
+  }
   *out = (gen_options){.folders = folders, .data = c->data, .stop = cli_stop_flag()};
+  TRY(plain ? plain_lines(c, a, out, e) : 0);
+  if (c->n_lines && !plain) {
+    return err_set(e, ERR_USAGE, "--%.*s describes a CUDA file: autotune kernel.cu --%.*s ...",
+                   (int)strcspn(c->lines[0], " "), c->lines[0], (int)strcspn(c->lines[0], " "),
+                   c->lines[0]);
+  }
   if (c->templates) {
     TRY(check_folder(c->templates, e));
     folders[out->n_folders++] = c->templates;

@@ -48,6 +48,9 @@ static int print_report(tuning *x, const tune_state *t, const char *data, err *e
     summary_add(&x->summary, t, tune_report_best(&r), tune_report_default(&r));
   }
   print_str(&s);
+  if (!rc && x->t->self_checked && !x->c->json) {
+    puts("  there is no reference: results agree with the default's, which nothing checks");
+  }
   fflush(stdout);
   return rc || !r.n || tune_report_best(&r) > 0
              ? rc

@@ -5,7 +5,7 @@
 #define PROBLEM                                                                                    \
   "A problem is a family and its fields: sgemm m=4096 n=4096 k=4096 ta=t. Fields that are not\n"   \
   "given take their default. The family is built in (autotune list), found in a folder of\n"       \
-  "templates, or the path of a template file: autotune path/to/mine.lua n=1000.\n"
+  "templates, or the path of a template or CUDA file: autotune path/to/kernel.cu n=1000.\n"
 
 const cli_option_text cli_option_texts[] = {
     {"tune", "top", "configurations to show (default 5)"},
@@ -96,8 +96,10 @@ const cli_verb cli_verbs[] = {
      "Count the points of a space, the valid ones, and what rejects the others.",
      " device templates json ", PROBLEM, cmd_space},
     {"emit", NULL, "emit FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...]",
-     "Print the CUDA source of a configuration.", " device templates config ",
-     PROBLEM "\n  autotune emit saxpy n=1000 --config VEC=4,BLOCK=256\n", cmd_emit},
+     "Print the CUDA source of a configuration.", " device templates config template ",
+     PROBLEM "\n  autotune emit saxpy n=1000 --config VEC=4,BLOCK=256\n"
+             "  autotune emit kernel.cu --template\n",
+     cmd_emit},
     {"build", NULL, "build FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...] [--arch sm_90]",
      "Compile a configuration: registers, spills, shared memory. Needs no GPU.",
      " device templates config arch cubin ptx source ", PROBLEM, cmd_build},

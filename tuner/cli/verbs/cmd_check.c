@@ -148,6 +148,9 @@ static int check(checker *x, err *e) {
   if (!x->c->json) {
     printf("%s on %s: %zu right, %zu wrong\n", str_text(&x->k.problem_text), x->k.device->info.name,
            x->passed, x->failed);
+    if (x->k.t->self_checked) {
+      puts("there is no reference: results are compared with the default's, which nothing checks");
+    }
   }
   return x->failed ? err_set(e, ERR_WRONG, "%zu of %zu configurations failed the check", x->failed,
                              x->passed + x->failed)

@@ -10,7 +10,22 @@ static int valid(cli_kernel *k, err *e) {
             : 0;
 }
 
+static int print_template(const cli *c, err *e) {
+  auto_arena a = {0};
+  auto_str lua = {0};
+  gen_options o;
+  TRY(c->n_words ? 0
+                 : err_set(e, ERR_USAGE, "name a CUDA file: autotune emit kernel.cu --template"));
+  TRY(cli_template_options(c, &a, &o, e));
+  TRY(gen_plain_template(&o, c->words[0], &lua, e));
+  print_str(&lua);
+  return 0;
+}
+
 int cmd_emit(const cli *c, err *e) {
+  if (c->template) {
+    return print_template(c, e);
+  }
   auto_kernel k = {0};
   auto_str source = {0};
   size_t body;

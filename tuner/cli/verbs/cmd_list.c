@@ -103,10 +103,23 @@ static int print_families(const cli *c, err *e) {
   return 0;
 }
 
+/* Of a file: the name of its template. */
+static int family_of(const cli *c, arena *a, const char **name, err *e) {
+  auto_template *t = NULL;
+  *name = c->n_words ? c->words[0] : NULL;
+  if (*name && strpbrk(*name, "./")) {
+    TRY(cli_open_template(c, a, &t, e));
+    *name = arena_text(a, t->name);
+  }
+  return 0;
+}
+
 int cmd_list(const cli *c, err *e) {
+  auto_arena a = {0};
   auto_db *d = NULL;
-  const char *family = c->n_words ? c->words[0] : NULL;
+  const char *family;
   TRY(cli_words_most(c, 1, e));
+  TRY(family_of(c, &a, &family, e));
   printf("%s", family || c->json ? "" : "families\n");
   TRY(family ? print_one_family(c, e) : print_families(c, e));
   printf("%s", c->json ? "" : "tuned\n");

@@ -1,0 +1,801 @@
+/* What the lines of a plain CUDA file say, as the Lua text of a template. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_lex.h"
+#include "gen_plain.h"
+
+typedef struct writer {
+  const gen_plain *x;
+  arena *a;
+  str *out;
+  gen_plain_place *places; /* per line of out */
+  size_t n_places;
+  err *e;
+} writer;
+
+enum { MAX_LINES = 24 + 12 * GEN_PLAIN_MAX, MAX_VALUES = 4096 };
+
+static bool in_name(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static const gen_plain_field *find_param(const gen_plain *x, const char *name, size_t n) {
+  for (size_t i = 0; x && i < x->n_params; i++) {
+    if (strlen(x->params[i].name.p) == n && !memcmp(x->params[i].name.p, name, n)) {
+      return &x->params[i];
+    }
+  }
+  return NULL;
+}
+
+static const gen_plain_pair *find_define(const gen_plain *x, const char *name, size_t n) {
+  for (size_t i = 0; x && i < x->n_defines; i++) {
+    if (strlen(x->defines[i].name.p) == n && !memcmp(x->defines[i].name.p, name, n)) {
+      return &x->defines[i];
+    }
+  }
+  return NULL;
+}
+
+static bool is_number(const char *p) {
+  return isdigit((unsigned char)*p) || *p == '-';
+}
+
+/* The name, or what it stands for in the default configuration. */
+static void add_name(const gen_plain *x, const char *p, size_t n, str *out) {
+  const gen_plain_field *param = find_param(x, p, n);
+  const gen_plain_pair *define = find_define(x, p, n);
+  auto_arena a = {0};
+  const char *preset;
+  if (param && !gen_plain_preset(x, param, &a, &preset, NULL)) {
+    str_addf(out, is_number(preset) ? "%s" : "'%s'", preset);
+  } else if (define) {
+    str_add(out, "(");
+    gen_plain_expression(define->text.p, x, out);
+    str_add(out, ")");
+  } else {
+    str_add_n(out, p, n);
+  }
+}
+
+static size_t add_operator(const char *p, str *out) {
+  static const char *const same[][2] = {{"&&", " and "}, {"||", " or "}, {"!=", "~="},
+                                        {"//", "//"},    {"!", " not "}, {"/", "//"}};
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    const size_t n = strlen(same[i][0]);
+    if (!strncmp(p, same[i][0], n)) {
+      str_add(out, same[i][1]);
+      return n;
+    }
+  }
+  str_add_n(out, p, 1);
+  return 1;
+}
+
+static size_t quoted_length(const char *p) {
+  size_t n = 1;
+  while (p[n] && p[n] != *p) {
+    n++;
+  }
+  return n + !!p[n];
+}
+
+void gen_plain_expression(const char *p, const gen_plain *x, str *out) {
+  while (*p) {
+    size_t n = 0;
+    if (*p == '"' || *p == '\'') {
+      str_add_n(out, p, n = quoted_length(p));
+    } else if (isdigit((unsigned char)*p)) { /* 1e-5 and 0x10 contain letters */
+      for (; in_name(p[n]) || p[n] == '.'; n++) {
+      }
+      str_add_n(out, p, n);
+    } else if (in_name(*p)) {
+      for (; in_name(p[n]); n++) {
+      }
+      add_name(x, p, n, out);
+    } else {
+      n = add_operator(p, out);
+    }
+    p += n;
+  }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+typedef struct value_list {
+  const writer *w;
+  const gen_plain_text *from;
+  int64_t values[MAX_VALUES];
+  size_t n;
+} value_list;
+
+static int fail_range(const value_list *l, const char *word) {
+  return gen_plain_fail(l->w->x, l->from->at, l->w->e,
+                        "'%s' is not a range; write 8..64, 8..64+8 (steps) or 8..64*2 (factors)",
+                        word);
+}
+
+static int add_range(value_list *l, const char *word, char *dots) {
+  int64_t from, to, by = 1;
+  char *step = strpbrk(dots + 2, "+*");
+  const char kind = step ? *step : '+';
+  if (step) {
+    *step = 0;
+  }
+  *dots = 0;
+  if (!text_integer(word, &from) || !text_integer(dots + 2, &to) ||
+      (step && !text_integer(step + 1, &by)) || by < 1 + (kind == '*') || from > to ||
+      (kind == '*' && from < 1)) {
+    return fail_range(l, l->from->p);
+  }
+  for (int64_t v = from; v <= to; v = kind == '*' ? v * by : v + by) {
+    if (l->n == MAX_VALUES) {
+      return gen_plain_fail(l->w->x, l->from->at, l->w->e, "more than %d values", MAX_VALUES);
+    }
+    l->values[l->n++] = v;
+  }
+  return 0;
+}
+
+/* One of the values between commas, to out as Lua has it. */
+static int add_value(value_list *l, const char *p, size_t n, str *out) {
+  char *word = arena_text_n(l->w->a, p, n), *dots;
+  int64_t v;
+  TRY(word ? 0 : err_nomem(l->w->e));
+  for (; isspace((unsigned char)*word); word++) {
+  }
+  for (char *end = word + strlen(word); end > word && isspace((unsigned char)end[-1]);) {
+    *--end = 0;
+  }
+  if ((dots = strstr(word, ".."))) {
+    l->n = 0;
+    TRY(add_range(l, word, dots));
+    for (size_t i = 0; i < l->n; i++) {
+      str_addf(out, "%s%lld", i ? ", " : "", (long long)l->values[i]);
+    }
+    return 0;
+  }
+  if (text_integer(word, &v)) {
+    str_addf(out, "%lld", (long long)v);
+  } else if (gen_word_is_name(word)) {
+    str_addf(out, "\"%s\"", word);
+  } else {
+    return gen_plain_fail(l->w->x, l->from->at, l->w->e,
+                          "'%s' is not a value: a whole number, a range 1..8 or a name", word);
+  }
+  return 0;
+}
+
+/* "8,16,32..64" */
+static int add_values(const writer *w, const gen_plain_text *from, str *out) {
+  value_list *l = arena_new(w->a, sizeof *l);
+  TRY(l ? 0 : err_nomem(w->e));
+  l->w = w;
+  l->from = from;
+  for (const char *p = from->p;;) {
+    const size_t n = strcspn(p, ",");
+    TRY(add_value(l, p, n, out));
+    if (!p[n]) {
+      return 0;
+    }
+    str_add(out, ", ");
+    p += n + 1;
+  }
+}
+
+/* The value of `#define NAME VALUE` behind `#ifndef NAME` in the file; NULL: there is none. */
+static const char *value_in_file(const gen_plain *x, const char *name, arena *a) {
+  for (const char *p = x->text; (p = strstr(p, "#define")); p += 7) {
+    const char *q = p + 7 + strspn(p + 7, " \t");
+    const size_t n = strlen(name);
+    if (!strncmp(q, name, n) && !in_name(q[n])) {
+      q += n;
+      q += strspn(q, " \t(");
+      return arena_text_n(a, q, strcspn(q, " \t)\r\n/"));
+    }
+  }
+  return NULL;
+}
+
+static bool has_value(const char *list, const char *value) {
+  const size_t n = strlen(value);
+  for (const char *p = list; n && (p = strstr(p, value)); p++) {
+    if ((p == list || (!in_name(p[-1]) && p[-1] != '-')) && !in_name(p[n])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* As given, else what the file has, else the first. */
+int gen_plain_preset(const gen_plain *x, const gen_plain_field *param, arena *a, const char **out,
+                     err *e) {
+  auto_str list = {0};
+  const writer w = {.x = x, .a = a, .e = e};
+  TRY(add_values(&w, &param->values, &list));
+  const char *all = str_text(&list), *own = value_in_file(x, param->name.p, a);
+  if (param->preset.p && !has_value(all, param->preset.p)) {
+    return gen_plain_fail(x, param->preset.at, e, "the default of %s, %s, is none of its values",
+                          param->name.p, param->preset.p);
+  }
+  if (param->preset.p || (own && has_value(all, own))) {
+    *out = param->preset.p ? param->preset.p : own;
+    return 0;
+  }
+  all += *all == '"';
+  *out = arena_text_n(a, all, strcspn(all, ",\""));
+  return *out ? 0 : err_nomem(e);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* What follows up to the next line of out comes from there. */
+static void start(writer *w, gen_plain_place at) {
+  w->places[w->n_places++] = at;
+}
+
+static void line(writer *w, const char *text) {
+  start(w, (gen_plain_place){0});
+  str_addf(w->out, "%s\n", text);
+}
+
+static void add_quoted(str *out, const char *text) {
+  str_add(out, "\"");
+  for (; *text; text++) {
+    str_addf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+  }
+  str_add(out, "\"");
+}
+
+/* A number as such, else in quotes, with parameters' defaults in place of parameters or not. */
+static void add_expression(writer *w, const char *text, bool presets) {
+  auto_str s = {0};
+  int64_t v;
+  gen_plain_expression(text, presets ? w->x : NULL, &s);
+  if (text_integer(str_text(&s), &v)) {
+    str_addf(w->out, "%lld", (long long)v);
+  } else {
+    add_quoted(w->out, str_text(&s));
+  }
+}
+
+static size_t part_length(const char *p) {
+  size_t n = 0;
+  int depth = 0;
+  for (; p[n] && (depth || p[n] != ','); n++) {
+    depth += (p[n] == '(') - (p[n] == ')');
+  }
+  return n;
+}
+
+/* "X, Y, Z", which may stand in parentheses */
+static int add_extent(writer *w, const char *key, const gen_plain_text *from, bool presets,
+                      const gen_plain_stage *stage) {
+  if (!from->p) {
+    return gen_plain_fail(w->x, stage->kernel.at, w->e, "the %s of %s is missing: %s", key,
+                          stage->kernel.p,
+                          *key == 'g' ? "//@ grid ceildiv(n, BLOCK)" : "//@ block BLOCK");
+  }
+  str_addf(w->out, "%s = { ", key);
+  for (const char *p = from->p;;) {
+    p += strspn(p, " \t");
+    const size_t n = part_length(p);
+    char *part = arena_text_n(w->a, p, n);
+    TRY(part ? 0 : err_nomem(w->e));
+    add_expression(w, part, presets);
+    if (!p[n]) {
+      str_add(w->out, " }, ");
+      return 0;
+    }
+    str_add(w->out, ", ");
+    p += n + 1;
+  }
+}
+
+/* ---- the parts of the table ------------------------------------------------------------------ */
+
+static int add_fields(writer *w) {
+  line(w, "  problem = {");
+  for (size_t i = 0; i < w->x->n_fields; i++) {
+    const gen_plain_field *f = &w->x->fields[i];
+    const char *dots = f->values.p ? strstr(f->values.p, "..") : "";
+    start(w, f->name.at);
+    str_addf(w->out, "    { \"%s\", ", f->name.p);
+    if (!f->values.p) {
+      str_add(w->out, "1, 2^31 - 1, ");
+    } else if (dots && !strchr(f->values.p, ',')) {
+      int64_t least, most;
+      const char *from = arena_text_n(w->a, f->values.p, (size_t)(dots - f->values.p));
+      if (!from || !text_integer(from, &least) || !text_integer(dots + 2, &most)) {
+        return gen_plain_fail(w->x, f->values.at, w->e, "a range is 1..65536 or 0..2^31-1");
+      }
+      str_addf(w->out, "%lld, %lld, ", (long long)least, (long long)most);
+    } else {
+      str_add(w->out, "{ ");
+      TRY(add_values(w, &f->values, w->out));
+      str_add(w->out, " }, ");
+    }
+    str_add(w->out, "default = ");
+    if (f->preset.p) {
+      add_expression(w, f->preset.p, false);
+    } else if (!f->values.p) {
+      str_add(w->out, "1024");
+    } else {
+      value_list *l = arena_new(w->a, sizeof *l);
+      l->w = w;
+      l->from = &f->values;
+      TRY(add_value(l, f->values.p,
+                    dots && *dots ? (size_t)(dots - f->values.p) : strcspn(f->values.p, ","),
+                    w->out));
+    }
+    str_add(w->out, " },\n");
+  }
+  line(w, "  },");
+  return 0;
+}
+
+static void add_scalar(writer *w, const gen_plain_arg *arg) {
+  const char *p = arg->value.p;
+  const bool number = strspn(p, "-0123456789.e") == strlen(p);
+  str_addf(w->out, ", %s = ", number ? "sample" : "value");
+  if (number) {
+    str_add(w->out, p);
+  } else {
+    add_expression(w, p, false);
+  }
+}
+
+/* "uniform(-1,1)" */
+static void add_fill(writer *w, const gen_plain_arg *arg) {
+  const char *p = arg->fill.p;
+  if (!p) {
+    str_add(w->out, dtype_is_float(arg->type) ? ", fill = { \"uniform\", -1, 1 }"
+                                              : ", fill = { \"uniform\", 0, 100 }");
+    return;
+  }
+  const size_t n = strcspn(p, "(");
+  str_addf(w->out, ", fill = { \"%.*s\"", (int)n, p);
+  for (p += n + 1; *p && *p != ')';) {
+    const size_t length = part_length(p);
+    const bool last = !p[length];
+    const char *part = arena_text_n(w->a, p, length - last);
+    str_add(w->out, ", ");
+    if (part && strspn(part, " -0123456789.e") == strlen(part)) {
+      str_add(w->out, part + strspn(part, " "));
+    } else if (part) {
+      add_expression(w, part, false);
+    }
+    p += length + !last;
+  }
+  str_add(w->out, " }");
+}
+
+static void add_args(writer *w) {
+  line(w, "  args = {");
+  for (size_t i = 0; i < w->x->n_args; i++) {
+    const gen_plain_arg *arg = &w->x->args[i];
+    start(w, arg->name.at);
+    str_addf(w->out, "    { \"%s\", \"%s\"", arg->name.p, dtype_name(arg->type));
+    if (!arg->dir) {
+      add_scalar(w, arg);
+    } else {
+      str_addf(w->out, ", \"%s\", count = ", arg->dir);
+      add_expression(w, arg->count.p, false);
+      if (strcmp(arg->dir, "out") != 0) {
+        add_fill(w, arg);
+      }
+    }
+    str_add(w->out, " },\n");
+  }
+  line(w, "  },");
+}
+
+static int add_space(writer *w) {
+  line(w, "  space = {");
+  for (size_t i = 0; i < w->x->n_params; i++) {
+    start(w, w->x->params[i].name.at);
+    str_addf(w->out, "    { \"%s\", { ", w->x->params[i].name.p);
+    TRY(add_values(w, &w->x->params[i].values, w->out));
+    str_add(w->out, " } },\n");
+  }
+  line(w, "  },");
+  return 0;
+}
+
+static void add_derived(writer *w) {
+  line(w, "  derive = {");
+  for (size_t i = 0; i < w->x->n_defines; i++) {
+    const gen_plain_pair *d = &w->x->defines[i];
+    start(w, d->text.at);
+    str_addf(w->out, "    { \"%s\", ", d->name.p);
+    auto_str s = {0};
+    gen_plain_expression(d->text.p, NULL, &s);
+    add_quoted(w->out, str_text(&s));
+    str_add(w->out, " },\n");
+  }
+  line(w, "  },");
+}
+
+static void add_requires(writer *w) {
+  line(w, "  require = {");
+  for (size_t i = 0; i < w->x->n_requires; i++) {
+    start(w, w->x->requires[i].at);
+    str_add(w->out, "    { ");
+    add_quoted(w->out, w->x->requires[i].p);
+    str_add(w->out, ", ");
+    auto_str s = {0};
+    gen_plain_expression(w->x->requires[i].p, NULL, &s);
+    add_quoted(w->out, str_text(&s));
+    str_add(w->out, " },\n");
+  }
+  line(w, "  },");
+}
+
+static int add_default(writer *w) {
+  start(w, (gen_plain_place){0});
+  str_add(w->out, "  default = { ");
+  for (size_t i = 0; i < w->x->n_params; i++) {
+    const char *value;
+    TRY(gen_plain_preset(w->x, &w->x->params[i], w->a, &value, w->e));
+    str_addf(w->out, is_number(value) ? "%s%s = %s" : "%s%s = \"%s\"", i ? ", " : "",
+             w->x->params[i].name.p, value);
+  }
+  str_add(w->out, " },\n");
+  return 0;
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+/* A name, or TYPE:EXPRESSION */
+static int add_operand(writer *w, const gen_plain_text *from, const char *p, size_t n,
+                       bool presets) {
+  const char *colon = memchr(p, ':', n);
+  dtype type;
+  char *word = arena_text_n(w->a, p, n);
+  TRY(word ? 0 : err_nomem(w->e));
+  for (size_t i = n; i && word[i - 1] == ' '; i--) {
+    word[i - 1] = 0;
+  }
+  if (!colon) {
+    add_quoted(w->out, word);
+    return 0;
+  }
+  word[colon - p] = 0;
+  if (!dtype_parse(word, &type)) {
+    return gen_plain_fail(w->x, from->at, w->e,
+                          "'%s' is not an element type; an argument is a name or i32:EXPRESSION",
+                          word);
+  }
+  str_addf(w->out, "{ \"%s\", ", word);
+  add_expression(w, word + (colon - p) + 1, presets);
+  str_add(w->out, " }");
+  return 0;
+}
+
+static int add_operands(writer *w, const gen_plain_stage *s, bool presets) {
+  str_add(w->out, "args = { ");
+  if (s->args.p) {
+    for (const char *p = s->args.p;;) {
+      p += strspn(p, " \t");
+      const size_t n = part_length(p);
+      TRY(add_operand(w, &s->args, p, n, presets));
+      if (!p[n]) {
+        break;
+      }
+      str_add(w->out, ", ");
+      p += n + 1;
+    }
+  } else {
+    bool any = false;
+    for (size_t i = 0; i < w->x->n_args; i++) {
+      if (!w->x->args[i].is_constant) {
+        str_addf(w->out, "%s\"%s\"", any ? ", " : "", w->x->args[i].name.p);
+        any = true;
+      }
+    }
+  }
+  str_add(w->out, " }");
+  return 0;
+}
+
+static int add_memset(writer *w, const gen_plain_stage *s) {
+  start(w, s->memset.at);
+  str_addf(w->out, "    { memset = \"%s\", value = %s", s->memset.p, s->value.p ? s->value.p : "0");
+  for (size_t i = 0; i < w->x->n_args; i++) {
+    const gen_plain_arg *arg = &w->x->args[i];
+    if (!strcmp(arg->name.p, s->memset.p) && arg->count.p) {
+      auto_str s2 = {0};
+      gen_plain_expression(arg->count.p, NULL, &s2);
+      str_addf(w->out, ", nbytes = \"%zu * (%s)\"", dtype_nbytes(arg->type), str_text(&s2));
+    }
+  }
+  str_add(w->out, " },\n");
+  return 0;
+}
+
+static int add_launch(writer *w, const gen_plain_stage *s, size_t i, bool presets) {
+  const size_t n = strcspn(s->kernel.p, "< ");
+  start(w, s->kernel.at);
+  str_addf(w->out, "    { kernel = \"%.*s", (int)n, s->kernel.p);
+  if (!s->kernel.p[n]) {
+    str_add(w->out, "\", ");
+  } else { /* a kernel of that name calls the instance */
+    str_addf(w->out, "_instance%zu\", instance = ", i + 1);
+    add_quoted(w->out, s->kernel.p);
+    str_add(w->out, ", ");
+  }
+  TRY(add_extent(w, "grid", &s->grid, presets, s));
+  TRY(add_extent(w, "block", &s->block, presets, s));
+  if (s->shared.p) {
+    str_add(w->out, "smem = ");
+    add_expression(w, s->shared.p, presets);
+    str_add(w->out, ", ");
+  }
+  if (s->when.p) {
+    auto_str x = {0};
+    str_add(w->out, "when = ");
+    gen_plain_expression(s->when.p, presets ? w->x : NULL, &x);
+    add_quoted(w->out, str_text(&x));
+    str_add(w->out, ", ");
+  }
+  TRY(add_operands(w, s, presets));
+  str_add(w->out, " },\n");
+  return 0;
+}
+
+/* The contents of __constant__ variables, then the stages. */
+static int add_stages(writer *w, const gen_plain_stage *list, size_t n, bool presets) {
+  line(w, "  stages = {");
+  for (size_t i = 0; i < w->x->n_args; i++) {
+    if (w->x->args[i].is_constant) {
+      start(w, w->x->args[i].name.at);
+      str_addf(w->out, "    { constant = \"%s\" },\n", w->x->args[i].name.p);
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    TRY(list[i].memset.p ? add_memset(w, &list[i]) : add_launch(w, &list[i], i, presets));
+  }
+  line(w, "  },");
+  return 0;
+}
+
+static void add_source(writer *w) {
+  const char *slash = strrchr(w->x->path, '/');
+  start(w, (gen_plain_place){.line = 1, .column = 1});
+  str_add(w->out, "  source = ");
+  add_quoted(w->out, slash ? slash + 1 : w->x->path);
+  str_add(w->out, ",\n");
+}
+
+static void add_scratch(writer *w, bool presets) {
+  if (!w->x->n_scratch) {
+    return;
+  }
+  line(w, "  workspace = {");
+  for (size_t i = 0; i < w->x->n_scratch; i++) {
+    const gen_plain_pair *s = &w->x->scratch[i];
+    const size_t n = strcspn(s->text.p, "\n");
+    start(w, s->name.at);
+    str_addf(w->out, "    { \"%s\", \"%.*s\", ", s->name.p, (int)n, s->text.p);
+    add_expression(w, s->text.p + n + 1, presets);
+    str_add(w->out, " },\n");
+  }
+  line(w, "  },");
+}
+
+/* "--use_fast_math", or "--maxrregcount=REGS", whose value is a parameter */
+static void add_option(writer *w, const gen_plain_text *text, bool presets) {
+  const char *equals = strchr(text->p, '=');
+  start(w, text->at);
+  if (equals && (find_param(w->x, equals + 1, strlen(equals + 1)) ||
+                 find_define(w->x, equals + 1, strlen(equals + 1)))) {
+    str_addf(w->out, "    { \"%.*s\", ", (int)(equals + 1 - text->p), text->p);
+    add_expression(w, equals + 1, presets);
+    str_add(w->out, " },\n");
+    return;
+  }
+  str_add(w->out, "    ");
+  add_quoted(w->out, text->p);
+  str_add(w->out, ",\n");
+}
+
+/* Members that no host needs to tell from the device's are the device's. */
+static void add_options(writer *w, bool presets) {
+  line(w, "  options = {");
+  line(w, "    \"-default-device\",");
+  for (size_t i = 0; i < w->x->n_options; i++) {
+    add_option(w, &w->x->options[i], presets);
+  }
+  line(w, "  },");
+}
+
+/* The reference's macros: what the text has in the default configuration. */
+static int add_macros(writer *w) {
+  line(w, "  macros = {");
+  for (size_t i = 0; i < w->x->n_params; i++) {
+    const char *value;
+    TRY(gen_plain_preset(w->x, &w->x->params[i], w->a, &value, w->e));
+    start(w, w->x->params[i].name.at);
+    str_addf(w->out, is_number(value) ? "    { \"%s\", \"%s\" },\n" : "    { \"%s\", \"'%s'\" },\n",
+             w->x->params[i].name.p, value);
+  }
+  for (size_t i = 0; i < w->x->n_defines; i++) {
+    const gen_plain_pair *d = &w->x->defines[i];
+    start(w, d->text.at);
+    str_addf(w->out, "    { \"%s\", ", d->name.p);
+    auto_str s = {0};
+    gen_plain_expression(d->text.p, w->x, &s);
+    add_quoted(w->out, str_text(&s));
+    str_add(w->out, " },\n");
+  }
+  line(w, "  },");
+  return 0;
+}
+
+static int add_reference(writer *w) {
+  const gen_plain *x = w->x;
+  const bool own = x->reference == GEN_PLAIN_KERNEL;
+  line(w, "  reference = {");
+  if (x->reference == GEN_PLAIN_NONE) {
+    line(w, "  variant = true,");
+  }
+  TRY(add_macros(w));
+  add_scratch(w, true);
+  add_options(w, true);
+  TRY(add_stages(w, own ? x->references : x->stages, own ? x->n_references : x->n_stages, true));
+  add_source(w);
+  line(w, "  },");
+  return 0;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void add_one(writer *w, const char *key, const gen_plain_text *text, const char *other) {
+  start(w, text->at);
+  str_addf(w->out, "  %s = ", key);
+  add_expression(w, text->p ? text->p : other, false);
+  str_add(w->out, ",\n");
+}
+
+static bool reads_only_fields(const gen_plain *x, const char *p) {
+  for (; *p; p++) {
+    size_t n = 0;
+    for (; in_name(p[n]); n++) {
+    }
+    bool known = !n || isdigit((unsigned char)*p) || p[n] == '(';
+    for (size_t i = 0; i < x->n_fields; i++) {
+      known = known || (strlen(x->fields[i].name.p) == n && !memcmp(x->fields[i].name.p, p, n));
+    }
+    if (!known) {
+      return false;
+    }
+    p += n ? n - 1 : 0;
+  }
+  return true;
+}
+
+/* Every buffer once, those that are read and written twice. */
+static const char *traffic(writer *w) {
+  str s = {0};
+  for (size_t i = 0; i < w->x->n_args; i++) {
+    const gen_plain_arg *arg = &w->x->args[i];
+    if (arg->dir && reads_only_fields(w->x, arg->count.p)) {
+      str_addf(&s, "%s%zu * (%s)", s.n ? " + " : "",
+               dtype_nbytes(arg->type) << !strcmp(arg->dir, "inout"), arg->count.p);
+    }
+  }
+  const char *text = arena_text(w->a, s.n ? str_text(&s) : "0");
+  str_clear(&s);
+  return text ? text : "0";
+}
+
+static const char *own_tolerance(const gen_plain *x) {
+  for (size_t i = 0; i < x->n_args; i++) {
+    if (x->args[i].dir && strcmp(x->args[i].dir, "in") != 0 && dtype_is_float(x->args[i].type)) {
+      return x->args[i].type == DTYPE_f64        ? "1e-10"
+             : dtype_nbytes(x->args[i].type) < 4 ? "1e-2"
+                                                 : "1e-4";
+    }
+  }
+  return "0";
+}
+
+static void add_tolerance(writer *w) {
+  const gen_plain_text *both[] = {&w->x->tolerance_abs, &w->x->tolerance_rel};
+  const char *own = w->x->tolerance_abs.p || w->x->tolerance_rel.p ? "0" : own_tolerance(w->x);
+  start(w, both[!both[0]->p]->at);
+  str_add(w->out, "  tolerance = { ");
+  for (int i = 0; i < 2; i++) {
+    str_add(w->out, i ? ", rel = " : "abs = ");
+    add_quoted(w->out, both[i]->p ? both[i]->p : own);
+  }
+  str_add(w->out, " },\n");
+}
+
+static void add_texts(writer *w, const char *key, const gen_plain_text *list, size_t n) {
+  str_addf(w->out, "%s = { ", key);
+  for (size_t i = 0; i < n; i++) {
+    str_add(w->out, i ? ", " : "");
+    add_quoted(w->out, list[i].p);
+  }
+  str_add(w->out, n ? " }, " : "\"\" }, ");
+}
+
+/* Of the sizes, "n=1000" or "emu n=1000", those for that use. */
+static size_t sizes_for(const writer *w, const char *key, gen_plain_text *out) {
+  const size_t n = strlen(key);
+  size_t count = 0;
+  for (size_t i = 0; i < w->x->n_sizes; i++) {
+    const gen_plain_text *s = &w->x->sizes[i];
+    const size_t first = strcspn(s->p, " =");
+    if (s->p[first] == '=' || (first == n && !memcmp(s->p, key, n))) {
+      out[count] = *s;
+      out[count++].p += s->p[first] == '=' ? 0 : n + 1;
+    }
+  }
+  return count;
+}
+
+static void add_sizes(writer *w) {
+  static const char *const keys[] = {"emu", "test", "bench"};
+  gen_plain_text list[GEN_PLAIN_MAX];
+  start(w, w->x->n_sizes ? w->x->sizes[0].at : (gen_plain_place){0});
+  str_add(w->out, "  sizes = { ");
+  for (int i = 0; i < 3; i++) {
+    add_texts(w, keys[i], list, sizes_for(w, keys[i], list));
+  }
+  str_add(w->out, "},\n");
+}
+
+static void add_head(writer *w) {
+  const gen_plain *x = w->x;
+  line(w, "return {");
+  start(w, x->name.at);
+  str_addf(w->out, "  name = \"%s\", version = 1, brief = ", x->name.p);
+  add_quoted(w->out, x->brief.p ? x->brief.p : x->stages[0].kernel.p ? x->stages[0].kernel.p : "");
+  str_add(w->out, ",\n");
+  start(w, x->n_folders ? x->folders[0].at : (gen_plain_place){0});
+  str_add(w->out, "  plain = true,");
+  if (x->n_folders) {
+    str_add(w->out, " ");
+    add_texts(w, "include", x->folders, x->n_folders);
+  }
+  str_add(w->out, "\n");
+}
+
+static int write(writer *w) {
+  add_head(w);
+  TRY(add_fields(w));
+  add_args(w);
+  TRY(add_space(w));
+  add_derived(w);
+  add_requires(w);
+  TRY(add_default(w));
+  add_scratch(w, false);
+  TRY(add_stages(w, w->x->stages, w->x->n_stages, false));
+  add_options(w, false);
+  add_source(w);
+  TRY(add_reference(w));
+  add_tolerance(w);
+  add_one(w, "flops", &w->x->flops, "0");
+  add_one(w, "bytes", &w->x->bytes, traffic(w));
+  add_sizes(w);
+  line(w, "}");
+  return w->out->failed ? err_nomem(w->e) : 0;
+}
+
+int gen_plain_lua(const gen_plain *x, arena *a, str *out, gen_plain_place **places, size_t *n,
+                  err *e) {
+  writer w = {.x = x, .a = a, .out = out, .e = e};
+  w.places = ARENA_ARRAY(a, gen_plain_place, MAX_LINES);
+  TRY(w.places ? 0 : err_nomem(e));
+  const int rc = write(&w);
+  *places = w.places;
+  *n = w.n_places;
+  return rc;
+}

@@ -1,0 +1,79 @@
+#!/bin/sh
+# test_plain.sh -- plain CUDA files: lines and options, the template they stand for, what is refused.
+set -u
+. "$(dirname "$0")/../fixtures/cli_fixture.sh"
+kernel="$folder/k.cu"
+
+
+# ---- ours: the best of a file is that of its template ------------------------------------------------
+best() { grep -oE '[A-Z]+=[0-9]+,[A-Z]+=[0-9]+' "$1" | head -1; }
+tune() { TUNED_DB=$1 "$autotune" "$2" --quiet --effort exhaustive >"$3" || complain "$2 is not tuned"; }
+for name in matmul block_sum; do
+  cp "examples/$name.cu" "$folder"
+  "$autotune" emit "examples/$name.cu" --template >"$folder/$name.lua" || complain "emit $name --template"
+  tune "$folder/1.db" "examples/$name.cu" "$folder/ours"
+  tune "$folder/2.db" "$folder/$name.lua" "$folder/theirs"
+  [ "$(best "$folder/ours")" = "$(best "$folder/theirs")" ] ||
+    complain "$name.cu: $(cat "$folder/ours"), its template: $(cat "$folder/theirs")"
+  # what a file has taught, its template knows
+  TUNED_DB="$folder/1.db" prints "nothing to measure" "$autotune" "$folder/$name.lua"
+done
+tune "$folder/2.db" tests/fixtures/matmul_tiles.lua "$folder/theirs"
+TUNED_DB="$folder/1.db" "$autotune" show examples/matmul.cu n=128 >"$folder/ours"
+[ "$(best "$folder/ours")" = "$(best "$folder/theirs")" ] ||
+  complain "matmul.cu: $(cat "$folder/ours"), by hand: $(cat "$folder/theirs")"
+TUNED_DB="$folder/1.db" prints "there is no reference" "$autotune" check examples/block_sum.cu n=1000 --sample 2
+TUNED_DB="$folder/1.db" prints "block_sum n=10000" "$autotune" list examples/block_sum.cu
+
+# ---- options, a header beside the file, one in a folder, text for the host ---------------------------
+mkdir "$folder/inc"
+echo '#define TWICE(x) (2 * (x))' >"$folder/inc/twice.h"
+printf '#pragma once\n__device__ float more(float x);\ninline void on_host() { throw 1; }\n' >"$folder/more.h"
+cat >"$kernel" <<'END'
+#include <vector>
+#include <stdint.h>
+#include "more.h"
+#include "twice.h"
+#ifndef B
+#define B 64
+#endif
+namespace own {
+struct pair { float a, b; float sum() const { return a + b; } };
+}
+static std::vector<float> on_host_too(int n) { return std::vector<float>(n); }
+static const int32_t one = 1;
+__device__ float more(float x) { return x + one; }
+__global__ void unused(float *x);
+static __global__ void __launch_bounds__(B) k(int n, const float *x, float *y) {
+  const int i = blockIdx.x * B + threadIdx.x;
+  if (i < n) y[i] = TWICE(more(x[i])) + sizeof("}{ // ");
+}
+int main() { k<<<1, B>>>(0, 0, 0); }
+END
+options() {
+  "$autotune" "$@" --kernel k --param B=32..128*2 --grid 'ceildiv(n,B)' --block B --arg n:i32 --arg x:f32[n]:in \
+    --arg y:f32[n]:out -I "$folder/inc"
+}
+prints "3 trials, 0 failed" options "$kernel" n=1000
+prints "default = { B = 64 }" options emit "$kernel" --template
+
+# ---- what is refused, with line and column -----------------------------------------------------------
+wrong() { # LINE WORDS: the line added to the file
+  { sed 1,4d "$kernel"; echo "$1"; } >"$folder/w.cu"
+  refuses 1 "$2" options emit "$folder/w.cu" n=1000
+}
+refuses 1 "no line names the kernel" "$autotune" emit "$kernel"
+wrong '//@ gird 4' "w.cu:16:5: there is no 'gird'; did you mean 'grid'?"
+wrong '//@ param C=1,,2' "'' is not a value"
+wrong '//@ param C=1..' "is not a range; write 8..64"
+wrong '//@ arg z' "w.cu:16:10: the type is missing: z:f32[n]:in"
+wrong '//@ arg z:f33[n]:in' "w.cu:16:11: 'f33' is not an element type"
+wrong '//@ arg z:f32[n]:im' "w.cu:16:18: the direction is in, out or inout, not 'im'"
+wrong '//@ arg z:f32[n]:in:zeros' "a fill is uniform(LEAST,MOST)"
+wrong '//@ require BB < 3' "w.cu:16: there is no 'BB' here; did you mean 'B'?"
+wrong '//@ kernel other' "the grid of other is missing: //@ grid ceildiv(n, BLOCK)"
+wrong '#define B 64' "w.cu:16: this #define replaces the tuned value of B; write #ifndef B"
+refuses 2 "--param 'B=1,x y', column 3: 'x y' is not a value" "$autotune" emit "$kernel" --kernel k --param "B=1,x y"
+refuses 2 "--param describes a CUDA file" "$autotune" sgemm --param B=1
+
+[ $bad = 0 ] || exit 1
