@@ -72,6 +72,7 @@ help:
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
+	@echo 'make cccl         fetch the newest CUB from PyPI; make check-newest-peers compiles the peers with it'
 	@echo 'make check-cuda   compile what the templates emit with nvcc'
 	@echo 'make digests      put the present digests of templates into templates/digests.txt'
 	@echo 'make presets      write shipped results with the fields that problems have now'
@@ -125,6 +126,14 @@ check-peers: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/tests/peer_builds
 	$(B)/tests/peer_builds
 
+# The same with the newest CCCL on PyPI, for which bench --vs cub is run with TUNED_CCCL=$(NEWEST_CCCL).
+NEWEST_CCCL = $(B)/cccl/nvidia/cu13/include/cccl
+cccl:
+	pip3 install --quiet --upgrade --no-deps --target $(B)/cccl nvidia-cuda-cccl
+	@sed -n 's/^#define CUB_VERSION \([0-9]*\).*/CUB \1 in $(subst /,\/,$(NEWEST_CCCL))/p' $(NEWEST_CCCL)/cub/version.cuh
+check-newest-peers: cccl
+	@TUNED_CCCL=$(abspath $(NEWEST_CCCL)) $(MAKE) --no-print-directory check-peers
+
 # What the templates emit, by nvcc: see tests/device/check_cuda.sh.
 check-cuda: $(B)/tests/bench/machine_code
 	sh tests/device/check_cuda.sh $<
@@ -141,7 +150,7 @@ presets: $(B)/tests/bench/present_presets
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers check-cuda digests presets machine-code tests deps asan tsan lint format golden
+.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

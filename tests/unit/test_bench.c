@@ -433,6 +433,18 @@ TEST(peers_are_found_by_family) {
   gen_close(saxpy);
 }
 
+TEST(another_cccl_must_be_there) {
+  gen_template *t = open_family("reduce");
+  rt_info info = {.arch = "sm_90"};
+  gen_problem p;
+  err e = {0};
+  assert_ok(gen_problem_parse(t, "n=77", &p, &e), &e);
+  setenv("TUNED_CCCL", "/nowhere", 1);
+  assert_fails(peer_cub.prepare(t, &p, 1, &info, &e), &e, ERR_NOTFOUND, "no cub/version.cuh");
+  unsetenv("TUNED_CCCL");
+  gen_close(t);
+}
+
 TEST(fields_have_several_names) {
   gen_template *t = open_family("reduce");
   gen_problem p;

@@ -119,6 +119,9 @@ static void place(build *b, const char *cache, const char *version) {
   auto_str text = {0};
   char hash[HASH_TEXT];
   str_addf(&text, "%s\n%s\n%s\n", version, b->source->arch, b->source->flags);
+  if (b->source->headers) {
+    str_addf(&text, "%s\n%s\n", b->source->headers, b->source->headers_version);
+  }
   for (size_t i = 0; i < b->source->n_files; i++) {
     str_add_n(&text, b->source->files[i].text, b->source->files[i].n + 1);
   }
@@ -141,7 +144,7 @@ static int write_files(const build *b, err *e) {
 }
 
 static int compile(build *b, const char *nvcc, err *e) {
-  auto_str arch = {0}, text = {0};
+  auto_str arch = {0}, text = {0}, headers = {0};
   char *flags = strdup(b->source->flags), *rest = NULL;
   char *words[WORDS_MOST] = {(char *)nvcc, "-shared", "-std=c++17",
                              "-O3",        "-w",      "-Xcompiler",
@@ -151,12 +154,17 @@ static int compile(build *b, const char *nvcc, err *e) {
   str_addf(&text, "%s%s", str_text(&b->folder), b->source->files[0].name);
   words[n++] = arch.p;
   words[n++] = text.p;
+  if (b->source->headers) { /* nvcc searches its own folders after these, but before -isystem */
+    str_addf(&headers, "-I%s", b->source->headers);
+    words[n++] = (char *)str_text(&headers);
+  }
   for (char *p = flags ? strtok_r(flags, " ", &rest) : NULL; p && n + 1 < WORDS_MOST;
        p = strtok_r(NULL, " ", &rest)) {
     words[n++] = p;
   }
-  int rc = !flags || arch.failed || text.failed ? err_nomem(e)
-                                                : start(words, str_text(&b->output), &b->pid, e);
+  int rc = !flags || arch.failed || text.failed || headers.failed
+               ? err_nomem(e)
+               : start(words, str_text(&b->output), &b->pid, e);
   free(flags);
   return rc;
 }

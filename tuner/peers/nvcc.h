@@ -13,6 +13,8 @@ typedef struct nvcc_source {
   size_t n_files;
   const char *arch;  /* "sm_90" */
   const char *flags; /* more of them, a space between two */
+  /* a folder of headers that come before the toolkit's, and what says which these are; NULL: none */
+  const char *headers, *headers_version;
 } nvcc_source;
 
 /* nvcc_build -- build n libraries, as many at a time as there are cores.

@@ -1,5 +1,5 @@
-/* peer_cub.c -- CUB, from the headers of the installed toolkit: peer_cub.cu, compiled by nvcc for
- * the types of the problem, on the template's own buffers. */
+/* peer_cub.c -- CUB, from the headers of the installed toolkit or of $TUNED_CCCL: peer_cub.cu,
+ * compiled by nvcc for the types of the problem, on the template's own buffers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dtype.h"
+#include "file.h"
 #include "nvcc.h"
 #include "peer.h"
 #include "peer_cub.h"
@@ -137,10 +138,38 @@ static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err
   return 0;
 }
 
-static nvcc_source source_of(const char *arch, const char *flags, gen_file files[2]) {
+/* Another CCCL than the toolkit's: the folder that holds cub/, and what its version header says. */
+typedef struct headers {
+  const char *folder; /* NULL: the toolkit's */
+  str version;
+} headers;
+
+static int find_headers(headers *h, err *e) {
+  auto_str path = {0};
+  const char *folder = secure_getenv("TUNED_CCCL");
+  *h = (headers){.folder = folder && *folder ? folder : NULL};
+  if (!h->folder) {
+    return 0;
+  }
+  str_addf(&path, "%s/cub/version.cuh", folder);
+  return file_read(str_text(&path), 1 << 20, &h->version, NULL)
+             ? err_set(e, ERR_NOTFOUND,
+                       "TUNED_CCCL is %s, where there is no cub/version.cuh: name the folder of "
+                       "CCCL's headers, or unset it for the toolkit's",
+                       folder)
+             : 0;
+}
+
+static nvcc_source source_of(const char *arch, const char *flags, const headers *h,
+                             gen_file files[2]) {
   files[0] = *tuner_file("peer_cub.cu");
   files[1] = *tuner_file("peer_cub.h");
-  return (nvcc_source){.files = files, .n_files = 2, .arch = arch, .flags = flags};
+  return (nvcc_source){.files = files,
+                       .n_files = 2,
+                       .arch = arch,
+                       .flags = flags,
+                       .headers = h->folder,
+                       .headers_version = str_text(&h->version)};
 }
 
 /* Every combination of types once. */
@@ -163,16 +192,18 @@ static int prepare(const gen_template *t, const gen_problem *p, size_t n, const 
   str *flags = calloc(n + 1, sizeof *flags), *paths = calloc(n + 1, sizeof *paths);
   nvcc_source *sources = calloc(n + 1, sizeof *sources);
   gen_file files[2];
+  headers h = {0};
   size_t n_flags = flags && paths && sources ? distinct(t, p, n, flags) : 0;
-  int rc = flags && paths && sources ? 0 : err_nomem(e);
+  int rc = flags && paths && sources ? find_headers(&h, e) : err_nomem(e);
   for (size_t i = 0; i < n_flags; i++) {
-    sources[i] = source_of(info->arch, str_text(&flags[i]), files);
+    sources[i] = source_of(info->arch, str_text(&flags[i]), &h, files);
   }
   rc = rc ? rc : nvcc_build(sources, n_flags, paths, e);
   for (size_t i = 0; i < n; i++) {
     flags ? str_clear(&flags[i]) : (void)0;
     paths ? str_clear(&paths[i]) : (void)0;
   }
+  str_clear(&h.version);
   free(flags);
   free(paths);
   free(sources);
@@ -219,9 +250,13 @@ static void close_(void *self) {
 
 static int load(cub *x, const char *flags, const rt_info *info, err *e) {
   gen_file files[2];
+  headers h;
   auto_str path = {0};
-  nvcc_source source = source_of(info->arch, flags, files);
-  TRY(nvcc_build(&source, 1, &path, e));
+  int rc = find_headers(&h, e);
+  nvcc_source source = source_of(info->arch, flags, &h, files);
+  rc = rc ? rc : nvcc_build(&source, 1, &path, e);
+  str_clear(&h.version);
+  TRY(rc);
   if (!(x->library = dlopen(str_text(&path), RTLD_NOW | RTLD_LOCAL))) {
     return err_set(e, ERR_IO, "cannot open the compiled peer: %s", dlerror());
   }
@@ -277,7 +312,8 @@ static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, p
 }
 
 const peer_kind peer_cub = {.name = "cub",
-                            .brief = "the device-wide algorithms of the toolkit's CUB",
+                            .brief =
+                                "the device-wide algorithms of CUB, the toolkit's or $TUNED_CCCL's",
                             .families = families,
                             .prepare = prepare,
                             .open = open_cub};
