@@ -37,8 +37,8 @@ grep -q 'tuned on NVIDIA H200; .* measured' "$folder/k.h" || complain "the heade
 grep -q '"device": "NVIDIA H200"' "$folder/k.json" || complain "the manifest does not say where: $(cat "$folder/k.json")"
 prints "for sm_80: the template's default" $autotune export saxpy n=1000 --arch sm_80 --header "$folder/k.h"
 grep -q "^autotune: warning: nothing near 'saxpy n=1000 align=4' is tuned for sm_80" "$folder/err" || complain "no warning: $(cat "$folder/err")"
-prints "the template's default" $autotune export saxpy n=1000 --arch sm_80 --header "$folder/k.h" --quiet
-[ ! -s "$folder/err" ] || complain "--quiet warns: $(cat "$folder/err")"
+$autotune export saxpy n=1000 --arch sm_80 --header "$folder/k.h" --quiet >"$folder/out" 2>"$folder/err" || complain "no export"
+[ ! -s "$folder/err" ] && [ ! -s "$folder/out" ] || complain "--quiet is not: $(cat "$folder/err" "$folder/out")"
 
 # ---- finding one's way
 refuses 2 "there is no verb or family 'tuen'; did you mean 'tune'?" $autotune tuen sgemm
@@ -86,6 +86,40 @@ completes "autotune saxpy" "n=" n
 completes "autotune bench saxpy" "--suite" --su
 completes "autotune db" "import" im
 completes "autotune check" "transpose" transp
+
+# ---- reading: what differs from the default comes first; on a terminal within its width, coloured, with a bar
+$autotune saxpy n=3001 --budget 12 >"$folder/out" 2>"$folder/err" || complain "tuning failed"
+sed -n 's/^  [0-9]*\. .* peak *//p' "$folder/out" >"$folder/rows"
+[ -s "$folder/rows" ] || complain "no rows: $(cat "$folder/out")"
+grep -E '(VEC=1|COARSE=1|BLOCK=256|ORDER=interleaved),.*(VEC=[24]|COARSE=[248]|BLOCK=(64|128|512|1024)|ORDER=contiguous)' "$folder/rows" &&
+  complain "a default stands before what differs"
+grep -q "$(printf '\033')" "$folder/out" "$folder/err" && complain "colours in a file"
+$autotune saxpy n=3001 --budget 14 --quiet >"$folder/out" 2>"$folder/err"
+[ ! -s "$folder/err" ] || complain "--quiet talks: $(cat "$folder/err")"
+grep -qE "new in|compiling|stored in" "$folder/out" && complain "--quiet tells how the time was spent: $(cat "$folder/out")"
+if command -v script >/dev/null; then
+  on_terminal() { # COLUMNS COMMAND: what it prints on a terminal of that width
+    TERM=xterm script -qec "stty cols $1; $2" /dev/null | tr -d '\r' >"$folder/out"
+  }
+  escape=$(printf '\033')
+  on_terminal 64 "$autotune saxpy n=3001 --budget 20"
+  grep -q "^.*\[#*-*\] *[0-9]* %, [0-9]* s left" "$folder/out" || complain "no bar: $(cat -v "$folder/out")"
+  sed "s/$escape\[[0-9]*m//g" "$folder/out" | grep ' peak .*=' >"$folder/rows"
+  [ "$(awk 'length($0) > 64' "$folder/rows" | wc -l)" = 0 ] && grep -q ' \.\.\.$' "$folder/rows" ||
+    complain "rows are longer than the terminal: $(cat "$folder/rows")"
+  grep -q "$escape\[32m" "$folder/out" || complain "no colour on a terminal"
+  on_terminal 200 "NO_COLOR=1 $autotune show saxpy n=3001; NO_COLOR=1 $autotune nosuch"
+  grep -q "$escape\[3" "$folder/out" && complain "colours in spite of NO_COLOR"
+  grep -q "ORDER=[a-z]*$" "$folder/out" || complain "rows are cut on a wide terminal: $(cat "$folder/out")"
+fi
+
+# ---- databases: what a merge adds; only the default folder is created silently
+$autotune saxpy n=1000 --budget 2 --db "$folder/new/folder/a.db" >/dev/null 2>"$folder/err"
+grep -q "created the folder $folder/new/folder" "$folder/err" || complain "a folder was created silently: $(cat "$folder/err")"
+XDG_DATA_HOME="$folder/xdg" TUNED_DB='' $autotune saxpy n=1000 --budget 2 >/dev/null 2>"$folder/err"
+grep -q "created the folder" "$folder/err" && complain "the default folder is told"
+prints ": 1 problem, 2 trials, " $autotune db merge "$folder/new/folder/a.db" --db "$folder/b.db"
+prints ": 0 problems, 0 trials, " $autotune db merge "$folder/new/folder/a.db" --db "$folder/b.db"
 
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

@@ -1,16 +1,39 @@
 /* cli_open.c -- open the database, or all that verbs about one kernel need. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "cli.h"
 #include "open_device.h"
 #include "pipeline.h"
 #include "serve_former.h"
 
+/* The folder of a database that the user names; "": it is there, or it is the default. */
+static void missing_folder(const cli *c, str *out) {
+  const char *path = c->db ? c->db : secure_getenv("TUNED_DB");
+  const char *slash = path ? strrchr(path, '/') : NULL;
+  struct stat st;
+  if (slash && slash > path) {
+    str_add_n(out, path, (size_t)(slash - path));
+  }
+  if (out->n && !stat(str_text(out), &st)) {
+    str_reset(out);
+  }
+}
+
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
   auto_arena a = {0};
   auto_db *d = NULL;
+  auto_str folder = {0};
   const char *path = c->db;
   *out = NULL;
   TRY(path ? 0 : db_default_path(&a, &path, e));
+  missing_folder(c, &folder);
   TRY(db_open(path, mode, &d, e));
+  if (folder.n && !c->quiet) {
+    fprintf(stderr, "autotune: created the folder %s for the database\n", str_text(&folder));
+  }
   TRY(serve_follow(d, e));
   if (db_note(d)) {
     fprintf(stderr, "autotune: %s\n", db_note(d));

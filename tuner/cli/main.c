@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "cli.h"
+#include "print.h"
 #include "verbs.h"
 
 static void complain(const err *e) {
-  fprintf(stderr, "autotune: %s%s%s\n", e->place, e->place[0] ? ": " : "",
-          e->message[0] ? e->message : err_name(e->code));
+  fprintf(stderr, "%sautotune:%s %s%s%s\n", style(stderr, STYLE_BAD), style_end(stderr), e->place,
+          e->place[0] ? ": " : "", e->message[0] ? e->message : err_name(e->code));
 }
 
 static int exit_status(int code) {

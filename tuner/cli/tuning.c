@@ -37,7 +37,8 @@ static int open_session(tuning *x, err *e) {
 
 static int print_report(tuning *x, const tune_state *t, const char *data, err *e) {
   auto_arena a = {0};
-  tune_report r = {.t = x->t, .state = t, .data = data, .top = x->top};
+  tune_report r = {
+      .t = x->t, .state = t, .data = data, .top = x->top, .quiet = x->c->quiet != NULL};
   db_result *rows;
   str s = {0};
   int rc = db_results(x->db, tune_template_id(x->session), tune_device_id(x->session), t->problem,

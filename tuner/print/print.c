@@ -1,6 +1,10 @@
+#define _GNU_SOURCE
 #include "print.h"
 
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "file.h"
 
@@ -44,21 +48,100 @@ void format_count(str *s, double n) {
   }
 }
 
+/* The settings in `words`, separated by commas, that differ from the default, or those that do not. */
+static void add_settings(const gen_template *t, const char *words, bool differing, str *out) {
+  const size_t start = out->n;
+  gen_config def;
+  gen_config_default(t, &def);
+  for (const char *at = words; *at;) {
+    char setting[2 * GEN_MAX_NAME + 2];
+    const size_t n = strcspn(at, ",");
+    gen_config c = def;
+    snprintf(setting, sizeof setting, "%.*s", (int)n, at);
+    if (gen_config_set(t, setting, &c) && gen_config_equal(t, &c, &def) != differing) {
+      str_addf(out, "%s%s", out->n > start ? "," : "", setting);
+    }
+    at += n + (at[n] == ',');
+  }
+}
+
 static int add_words(gen_template *t, const rt_info *device, const char *problem,
                      const char *config, str *out) {
   gen_problem p;
   gen_config c;
+  auto_str words = {0}, same = {0};
   auto_instance *g = NULL;
   TRY(gen_problem_parse(t, problem, &p, NULL));
   TRY(gen_config_parse(t, config, &c, NULL));
   TRY(rt_instance_new(t, &p, device, &g, NULL));
-  return gen_config_words(g, &c, out, NULL);
+  TRY(gen_config_words(g, &c, &words, NULL));
+  add_settings(t, str_text(&words), true, out);
+  add_settings(t, str_text(&words), false, &same);
+  str_addf(out, "%s%s", out->n && same.n ? "," : "", str_text(&same));
+  return 0;
 }
 
 void config_words(gen_template *t, const rt_info *device, const char *problem, const char *config,
                   str *out) {
   auto_str words = {0};
   str_add(out, add_words(t, device, problem, config, &words) ? config : str_text(&words));
+}
+
+/* ---- terminals ------------------------------------------------------------------------------- */
+
+bool is_terminal(FILE *f) {
+  const char *term = secure_getenv("TERM");
+  return isatty(fileno(f)) && (!term || strcmp(term, "dumb"));
+}
+
+size_t terminal_width(FILE *f) {
+  struct winsize size = {0};
+  if (!isatty(fileno(f))) {
+    return 0;
+  }
+  ioctl(fileno(f), TIOCGWINSZ, &size);
+  return size.ws_col > 1 ? size.ws_col : 80;
+}
+
+/* Where the text's column of this number begins; escape sequences have no width. */
+static size_t column(const char *text, size_t wanted) {
+  size_t at = 0;
+  for (size_t n = 0; text[at] && n < wanted; at++) {
+    if (text[at] == '\033') {
+      at += strcspn(text + at, "m");
+    } else {
+      n++;
+    }
+  }
+  return at;
+}
+
+void fit_line(str *s, size_t from) {
+  const size_t width = terminal_width(stdout);
+  if (s->failed || !width || width < 20 || s->n <= from || s->p[s->n - 1] != '\n') {
+    return;
+  }
+  s->p[--s->n] = 0;
+  if (s->p[from + column(s->p + from, width)]) {
+    s->n = from + column(s->p + from, width - 4);
+    str_add(s, " ...");
+  }
+  str_add(s, "\n");
+}
+
+static bool has_colour(FILE *f) {
+  const char *none = secure_getenv("NO_COLOR"); /* https://no-color.org */
+  return is_terminal(f) && !(none && none[0]);
+}
+
+const char *style(FILE *f, style_kind kind) {
+  static const char *const codes[] = {
+      [STYLE_GOOD] = "\033[32m", [STYLE_BAD] = "\033[31m", [STYLE_NOTE] = "\033[33m"};
+  return has_colour(f) ? codes[kind] : "";
+}
+
+const char *style_end(FILE *f) {
+  return has_colour(f) ? "\033[0m" : "";
 }
 
 void print_str(str *s) {

@@ -3,10 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "json_writer.h"
 #include "print.h"
@@ -15,8 +12,7 @@
 static const double EVERY_SEC[] = {[PROGRESS_LINE] = 0.1, [PROGRESS_PLAIN] = 10};
 
 void progress_init(progress *p, bool json, bool quiet) {
-  const char *term = getenv("TERM");
-  bool terminal = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb"));
+  const bool terminal = is_terminal(stderr);
   *p = (progress){.shown_best = INFINITY};
   p->kind = json       ? PROGRESS_JSON
             : quiet    ? PROGRESS_NONE
@@ -45,7 +41,33 @@ static double left_sec(const tune_state *t) {
   return left > 0 ? left : 0;
 }
 
-static void add_line(str *s, const tune_state *t) {
+/* The larger share of the budget that is spent: of trials or seconds. */
+static double spent(const tune_state *t) {
+  const double total = t->budget.trials && t->budget.trials < t->tally->valid
+                           ? (double)t->budget.trials
+                           : (double)t->tally->valid;
+  const double by_trials = total > 0 ? (double)(t->known + t->tried) / total : 1;
+  const double by_clock = t->budget.sec > 0 ? (t->sec_before + t->sec) / t->budget.sec : 0;
+  return fmin(1, fmax(by_trials, by_clock));
+}
+
+/* "[######--------------]  30 %, 42 s left  " */
+static void add_bar(str *s, const tune_state *t) {
+  enum { WIDTH = 20 };
+  const double share = strcmp(t->phase, "finals") ? spent(t) : 1, left = left_sec(t);
+  const int n = (int)(share * WIDTH);
+  str_addf(s, "[%.*s%.*s] %3.0f %%", n, "####################", WIDTH - n, "--------------------",
+           100 * share);
+  if (share < 1 && isfinite(left)) {
+    str_addf(s, ", %.0f s left", left);
+  }
+  str_add(s, "  ");
+}
+
+static void add_line(str *s, const tune_state *t, bool bar) {
+  if (bar) {
+    add_bar(s, t);
+  }
   if (!strcmp(t->phase, "finals")) {
     str_add(s, "finals: timing the fastest and the default interleaved");
     return;
@@ -65,19 +87,16 @@ static void add_line(str *s, const tune_state *t) {
     str_add(s, ")");
   }
   double left = left_sec(t);
-  if (isfinite(left)) {
+  if (isfinite(left) && !bar) {
     str_addf(s, ", %.0f s left", left);
   }
 }
 
 static void show_line(const progress *p, const tune_state *t) {
   auto_str s = {0};
-  add_line(&s, t);
+  add_line(&s, t, p->kind == PROGRESS_LINE);
   if (p->kind == PROGRESS_LINE) {
-    struct winsize size = {0};
-    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
-    int width = size.ws_col > 1 ? size.ws_col - 1 : 119;
-    fprintf(stderr, "\r\033[K%.*s", width, str_text(&s));
+    fprintf(stderr, "\r\033[K%.*s", (int)terminal_width(stderr) - 1, str_text(&s));
   } else {
     fprintf(stderr, "%s\n", str_text(&s));
   }

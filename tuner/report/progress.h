@@ -1,6 +1,6 @@
 /* progress.h -- the progress of a search.
  *
- * On a terminal: one line, rewritten. In a pipe: a line for each new best, and one every ten
+ * On a terminal: a bar with the time left in one line, rewritten. In a pipe: a line for each new best, and one every ten
  * seconds. With --json: an object for each trial on standard output. With --quiet: nothing. */
 #ifndef TUNE_PROGRESS_H
 #define TUNE_PROGRESS_H

@@ -44,13 +44,17 @@ static void add_config(const tune_report *r, const char *config, str *s) {
 
 static void add_row(const tune_report *r, const db_result *row, const char *label, str *s) {
   const tune_state *t = r->state;
+  const bool best = row == r->rows;
+  const size_t start = s->n;
   auto_str cell = {0};
   format_sec(&cell, db_result_sec(row));
-  str_addf(s, "  %-9s %9s  ", label, str_text(&cell));
+  str_addf(s, "%s  %-9s %9s%s  ", best ? style(stdout, STYLE_GOOD) : "", label, str_text(&cell),
+           best ? style_end(stdout) : "");
   str_reset(&cell);
   format_rate(&cell, t->device, t->flops, t->bytes, db_result_sec(row));
   str_addf(s, "%-28s ", str_text(&cell));
   add_config(r, row->t.config, s);
+  fit_line(s, start);
 }
 
 /* The fastest, and the default wherever it stands. */
@@ -88,7 +92,9 @@ static void add_failures(const tune_report *r, str *s) {
     by_status[status]++;
     example[status] = example[status] ? example[status] : r->rows[i].t.reason;
   }
-  str_addf(s, "  %zu trials, %zu failed", r->n, r->n - by_status[DB_OK]);
+  const size_t failed = r->n - by_status[DB_OK];
+  str_addf(s, "  %zu trials, %s%zu failed%s", r->n, failed ? style(stdout, STYLE_NOTE) : "", failed,
+           failed ? style_end(stdout) : "");
   for (int status = DB_OK + 1; status <= DB_CRASHED; status++) {
     if (by_status[status]) {
       str_addf(s, "\n    %zu %s, e.g. %s", by_status[status], db_status_name((db_status)status),
@@ -142,7 +148,9 @@ void tune_report_text(const tune_report *r, str *s) {
              r->t->name, r->t->n_sizes_emu ? r->t->sizes_emu[0] : "");
   }
   add_failures(r, s);
-  add_effort(t, s);
+  if (!r->quiet) {
+    add_effort(t, s);
+  }
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

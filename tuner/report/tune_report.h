@@ -13,6 +13,7 @@ typedef struct tune_report { /* all borrowed */
   size_t n;
   const char *data; /* file that the problem was tuned on; NULL: the template's own data */
   int64_t top;      /* configurations to show */
+  bool quiet;       /* without how the time was spent */
 } tune_report;
 
 /* tune_report_text -- the fastest configurations, the failures by kind, how the time was spent */

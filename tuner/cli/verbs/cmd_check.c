@@ -49,11 +49,9 @@ static bool reported(checker *x, const err *why) {
 
 static void report(const checker *x, const gen_config *config, const rt_check *check,
                    const err *why) {
-  auto_str s = {0}, text = {0};
-  if (x->c->json || gen_config_words(x->k.g, config, &text, NULL)) {
-    str_reset(&text);
-    gen_config_text(x->k.t, config, &text);
-  }
+  auto_str text = {0}, words = {0};
+  str s = {0};
+  gen_config_text(x->k.t, config, &text);
   if (x->c->json) {
     jw_open(&s, NULL);
     jw_text(&s, "config", str_text(&text));
@@ -62,10 +60,14 @@ static void report(const checker *x, const gen_config *config, const rt_check *c
     jw_text(&s, "reason", why->message);
     jw_end_line(&s);
   } else if (why->code) {
-    str_addf(&s, "FAIL %s\n     %s%s%s\n", str_text(&text), why->place, why->place[0] ? ": " : "",
-             why->message);
+    config_words(x->k.t, &x->k.device->info, str_text(&x->k.problem_text), str_text(&text), &words);
+    str_addf(&s, "%sFAIL%s %s\n     %s%s%s\n", style(stdout, STYLE_BAD), style_end(stdout),
+             str_text(&words), why->place, why->place[0] ? ": " : "", why->message);
   } else if (!x->c->quiet) {
-    str_addf(&s, "ok   %s   error %.3g of the tolerance\n", str_text(&text), check->error);
+    config_words(x->k.t, &x->k.device->info, str_text(&x->k.problem_text), str_text(&text), &words);
+    str_addf(&s, "%sok%s   error %5.3f of the tolerance  %s\n", style(stdout, STYLE_GOOD),
+             style_end(stdout), check->error, str_text(&words));
+    fit_line(&s, 0);
   }
   print_str(&s);
   fflush(stdout);

@@ -15,11 +15,29 @@
 
 typedef int take_file(const cli *c, db *d, const char *path, err *e);
 
+static int64_t rows_of(const db_stats *s, const char *table) {
+  for (int i = 0; i < DB_TABLES; i++) {
+    if (!strcmp(s->tables[i].table, table)) {
+      return s->tables[i].rows;
+    }
+  }
+  return 0;
+}
+
 static int merge_file(const cli *c, db *d, const char *path, err *e) {
+  static const char *const tables[] = {"problem", "trial", "sample", "image", "portfolio"};
+  db_stats before = {0}, after = {0};
+  TRY(db_stat(d, &before, e));
   TRY(db_merge(d, path, e));
   TRY(serve_follow(d, e));
+  TRY(db_stat(d, &after, e));
   if (!c->quiet) {
-    printf("%s is merged into %s\n", path, db_path(d));
+    printf("%s is merged into %s:", path, db_path(d));
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+      const int64_t n = rows_of(&after, tables[i]) - rows_of(&before, tables[i]);
+      printf("%s %lld %s%s", i ? "," : "", (long long)n, tables[i], n == 1 ? "" : "s");
+    }
+    printf(" more\n");
   }
   return 0;
 }

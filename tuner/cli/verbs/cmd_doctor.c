@@ -32,7 +32,8 @@ static void say(const doctor *d, bool good, const char *what, const char *findin
     jw_text(&s, "cure", good ? "" : cure);
     jw_end_line(&s);
   } else {
-    str_addf(&s, "%-8s %-10s %s\n", good ? "ok" : "missing", what, finding);
+    str_addf(&s, "%s%-8s%s %-10s %s\n", style(stdout, good ? STYLE_GOOD : STYLE_NOTE),
+             good ? "ok" : "missing", style_end(stdout), what, finding);
     if (!good && cure[0]) {
       str_addf(&s, "%-8s %-10s -> %s\n", "", "", cure);
     }

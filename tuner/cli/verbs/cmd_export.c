@@ -140,8 +140,10 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
   TRY(x->c->embed ? write_embedded(x, &what, built, e) : 0);
   TRY(x->c->manifest ? cmd_export_manifest(x, &what, ch, NULL, e) : 0);
   TRY(gen_config_words(k->g, &ch->config, &words, e));
-  printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
-         str_text(&words));
+  if (!x->c->quiet) {
+    printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
+           str_text(&words));
+  }
   return 0;
 }
 

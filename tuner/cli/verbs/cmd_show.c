@@ -9,6 +9,7 @@
 
 static void add_result(const cli_kernel *k, const db_result *r, str *s) {
   auto_str time = {0}, words = {0};
+  const size_t start = s->n;
   config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
   if (r->t.status == DB_OK) {
     format_sec(&time, db_result_sec(r));
@@ -16,9 +17,11 @@ static void add_result(const cli_kernel *k, const db_result *r, str *s) {
              r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread, r->regs,
              str_text(&words));
   } else {
-    str_addf(s, "  %9s %s: %s  %s\n", "-", db_status_name(r->t.status),
-             r->t.reason ? r->t.reason : "", str_text(&words));
+    str_addf(s, "  %s%9s %s%s: %s  %s\n", style(stdout, STYLE_NOTE), "-",
+             db_status_name(r->t.status), style_end(stdout), r->t.reason ? r->t.reason : "",
+             str_text(&words));
   }
+  fit_line(s, start);
 }
 
 /* Numbers between blanks. */
