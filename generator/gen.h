@@ -73,6 +73,8 @@ typedef struct gen_field { /* one typed field of a problem */
   const int64_t *choices; /* integers of which only some are allowed: these; NULL for a range */
   size_t n_choices;
   const char *preset; /* expression over the fields before it */
+  const uint8_t
+      *like;       /* [n_names], NULL: none: results of this value serve where a name has none */
   bool is_class;   /* of an argument: kernels are the same, and tuned for it; values are ordered */
   bool is_promise; /* a class that kernels and requirements read; a later value promises more, so
                          valid results of an earlier one serve it, but not the other way round */

@@ -12,7 +12,7 @@
 static void read_enumeration(gen_reader *r, gen_field *f) {
   size_t n;
   const gen_value *v = gen_read_choices(r, &n);
-  const char **names = GEN_MAKE(r, const char *, n);
+  const char **names = GEN_MAKE(r, const char *, n + 1); /* NULL at the end */
   int64_t *choices = GEN_MAKE(r, int64_t, n);
   f->min = f->max = v[0].i;
   for (size_t i = 0; i < n; i++) {
@@ -72,8 +72,60 @@ static void read_class(gen_reader *r, gen_field *f) {
   gen_leave(r);
 }
 
+/* The place of a name among the field's. */
+static size_t read_name(gen_reader *r, const gen_field *f) {
+  const char *name = gen_text(r, "like");
+  for (size_t i = 0; i < f->n_names; i++) {
+    if (!strcmp(name, f->names[i])) {
+      return i;
+    }
+  }
+  gen_bad(r, "like: '%s' is no value of the field '%s'", name, f->name);
+}
+
+/* A value that is like another has no values that are like it: no chain is followed. */
+static void check_like(gen_reader *r, const gen_field *f) {
+  for (size_t i = 0; i < f->n_names; i++) {
+    const uint8_t of = f->like[i];
+    if (f->like[of] != of) {
+      gen_bad(r, "like: '%s' is like '%s', which is like '%s': name that one", f->names[i],
+              f->names[of], f->names[f->like[of]]);
+    }
+  }
+}
+
+/* A table NAME = "NAME", or one name that all the others are like. */
+static void read_likes(gen_reader *r, gen_field *f, uint8_t *like) {
+  const bool all = gen_is_text(r);
+  const uint8_t first = all ? (uint8_t)read_name(r, f) : 0;
+  if (!all) {
+    gen_keys(r, f->names);
+  }
+  for (size_t i = 0; i < f->n_names; i++) {
+    like[i] = all ? first : (uint8_t)i;
+    if (!all && gen_enter(r, f->names[i])) {
+      like[i] = (uint8_t)read_name(r, f);
+      gen_leave(r);
+    }
+  }
+}
+
+static void read_like(gen_reader *r, gen_field *f) {
+  if (!gen_enter(r, "like")) {
+    return;
+  }
+  if (!f->names || f->is_class) {
+    gen_bad(r, "like is for fields of names that are no class");
+  }
+  uint8_t *like = GEN_MAKE(r, uint8_t, f->n_names);
+  read_likes(r, f, like);
+  gen_leave(r);
+  f->like = like;
+  check_like(r, f);
+}
+
 static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t i) {
-  static const char *const keys[] = {"default", "brief", "class", NULL};
+  static const char *const keys[] = {"default", "brief", "class", "like", NULL};
   gen_list(r, "a field", keys);
   f->name = gen_first_name(r, "a field's name");
   f->brief = gen_text_at(r, "brief");
@@ -85,6 +137,7 @@ static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t
   }
   gen_leave(r);
   read_class(r, f);
+  read_like(r, f);
   rule->preset = read_preset(r, f);
   f->preset = rule->preset->text;
   gen_declare(r, f->name, GEN_SYMBOL_FIELD, i)->types = f->names ? EXPR_TEXT : EXPR_INTEGER;

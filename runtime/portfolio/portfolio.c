@@ -84,10 +84,14 @@ static bool near_range(const portfolio *c, size_t i, double v) {
   return v >= (least > 0 ? least / 2 : 2 * least) && v <= (most > 0 ? 2 * most : most / 2);
 }
 
+static bool has_choice(const portfolio *c, size_t field, int64_t value) {
+  return value < 64 && c->choices[field] >> value & 1;
+}
+
 static bool in_range(const gen_template *t, const portfolio *c, const int64_t *values) {
   for (size_t i = 0; i < t->n_fields; i++) {
     const bool in = portfolio_is_number(t, i) ? near_range(c, i, (double)values[i])
-                                              : values[i] < 64 && (c->choices[i] >> values[i] & 1);
+                                              : has_choice(c, i, values[i]);
     if (!in) {
       return false;
     }
@@ -108,10 +112,13 @@ static int64_t nearest_choice(const gen_field *f, uint64_t choices, int64_t valu
   return value;
 }
 
-void portfolio_take_class(const gen_template *t, const portfolio *c, int64_t *values) {
+void portfolio_take_alike(const gen_template *t, const portfolio *c, int64_t *values) {
   for (size_t i = 0; i < t->n_fields; i++) {
-    if (t->fields[i].is_class) {
-      values[i] = nearest_choice(&t->fields[i], c->choices[i], values[i]);
+    const gen_field *f = &t->fields[i];
+    if (f->is_class) {
+      values[i] = nearest_choice(f, c->choices[i], values[i]);
+    } else if (f->like && !has_choice(c, i, values[i])) {
+      values[i] = f->like[values[i]];
     }
   }
 }

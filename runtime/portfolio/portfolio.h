@@ -68,9 +68,9 @@ void portfolio_text(const gen_template *t, const portfolio *c, str *out);
 int portfolio_read(const gen_template *t, const char *text, arena *a, portfolio *c, err *e);
 /* portfolio_read_all -- with the samples of the models' variants, four times as large */
 int portfolio_read_all(const gen_template *t, const char *text, arena *a, portfolio *c, err *e);
-/* portfolio_take_class -- values of a class that the portfolio was not made for become the nearest
- * one that it was: its kernels serve them, too */
-void portfolio_take_class(const gen_template *t, const portfolio *c, int64_t *values);
+/* portfolio_take_alike -- names that the portfolio was not made for become those whose results serve
+ * them: of a class the nearest that it was made for, else the one that they are like (gen_field) */
+void portfolio_take_alike(const gen_template *t, const portfolio *c, int64_t *values);
 /* portfolio_leaf -- where the tree leads; NULL for a problem outside the portfolio's range: another
  * choice, or more than a factor of two beyond its sizes */
 const chooser_node *portfolio_leaf(const gen_template *t, const portfolio *c,

@@ -34,8 +34,9 @@ return {
 
   problem = {
     { "n", 0, 2^36, default = 2^24, brief = "elements" },
-    { "op", { "max", "min" }, default = "max", brief = "largest or smallest" },
-    { "dtype", { "f32", "f64", "i32", "i64" }, default = "f32", brief = "type of the elements" },
+    { "op", { "max", "min" }, default = "max", like = "max", brief = "largest or smallest" },
+    { "dtype", { "f32", "f64", "i32", "i64" }, default = "f32", like = { i32 = "f32", i64 = "f64" },
+      brief = "type of the elements" },
     { "align", { 4, 2, 1 }, default = 4, brief = "elements that x is aligned to" },
     { "keys", 1, 2^32, default = 2^32, brief = "distinct values of integers in tests" },
   },

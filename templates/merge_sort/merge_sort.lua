@@ -297,7 +297,8 @@ return {
   problem = {
     { "n", 0, 2^36, default = 2^24, brief = "keys" },
     { "dtype", { "i32", "u32", "i64", "u64", "f32", "f64", "i16", "u16", "i8", "u8" },
-      default = "i32", brief = "type of the keys; floats must not be NaN" },
+      default = "i32", like = { u32 = "i32", f32 = "i32", u64 = "i64", f64 = "i64", u16 = "i16", u8 = "i8" },
+      brief = "type of the keys; floats must not be NaN" },
     { "value", { 0, 4, 8 }, default = 0, brief = "bytes of the value of each key" },
     { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "keys to which y is aligned" },
     { "keys", 1, 2^32, default = ALL_KEYS,

@@ -394,9 +394,11 @@ return {
   problem = {
     { "n", 0, 2^36, default = 2^24, brief = "keys" },
     { "dtype", { "u32", "i32", "f32", "u64", "i64", "f64", "u16", "i16", "f16", "bf16", "u8", "i8" },
-      default = "u32", brief = "type of the keys" },
+      default = "u32",
+      like = { i32 = "u32", f32 = "u32", i64 = "u64", f64 = "u64", i16 = "u16", f16 = "u16", bf16 = "u16", i8 = "u8" },
+      brief = "type of the keys" },
     { "value_bytes", { 0, 4, 8 }, default = 0, brief = "bytes of the value of each key; 0: none" },
-    { "order", { "ascending", "descending" }, default = "ascending",
+    { "order", { "ascending", "descending" }, default = "ascending", like = "ascending",
       brief = "equal keys stay in their order" },
     { "begin_bit", 0, 64, default = 0, brief = "the lowest bit of the keys that counts" },
     { "end_bit", 0, 64, default = "8 * (" .. KEY .. ")", brief = "one above the highest" },

@@ -49,9 +49,10 @@ return {
 
   problem = {
     { "n", 0, 2^36, default = 2^24, brief = "elements" },
-    { "op", { "sum", "max", "min", "product", "norm1", "norm2" }, default = "sum",
+    { "op", { "sum", "max", "min", "product", "norm1", "norm2" }, default = "sum", like = "sum",
       brief = "of no elements: its identity; whole sums and products wrap, norms are of floats" },
     { "dtype", { "f32", "f64", "i32", "i64", "f16", "bf16" }, default = "f32",
+      like = { i32 = "f32", i64 = "f64", bf16 = "f16" },
       brief = "type of the elements" },
     { "align", { 8, 4, 2, 1 }, default = "sel(dtype == 'f16' or dtype == 'bf16', 8, 4)",
       brief = "elements that x is aligned to" },

@@ -176,11 +176,12 @@ return {
 
   problem = {
     { "n", 0, 2^36, default = 2^24, brief = "elements" },
-    { "kind", { "inclusive", "exclusive" }, default = "inclusive",
+    { "kind", { "inclusive", "exclusive" }, default = "inclusive", like = "inclusive",
       brief = "with or without the element itself; the first exclusive result is the identity" },
-    { "op", { "sum", "max", "min", "product" }, default = "sum",
+    { "op", { "sum", "max", "min", "product" }, default = "sum", like = "sum",
       brief = "sums and products of integers wrap" },
     { "dtype", { "i32", "f32", "i64", "f64", "i8", "i16", "f16", "bf16" }, default = "i32",
+      like = { f32 = "i32", f64 = "i64", f16 = "i16", bf16 = "i16" },
       brief = "type of the elements; those of f16 and bf16 are combined in f32" },
     { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "elements that x and y are aligned to" },
     { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",

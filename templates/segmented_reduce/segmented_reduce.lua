@@ -70,9 +70,10 @@ return {
   problem = {
     { "n", 0, 2^31 - 1, default = 2^24, brief = "elements" },
     { "segments", 1, 2^31 - 1, default = "max(1, n // 100)", brief = "number of segments" },
-    { "op", { "sum", "max", "min" }, default = "sum",
+    { "op", { "sum", "max", "min" }, default = "sum", like = "sum",
       brief = "an empty segment gives its identity; sums of integers wrap" },
-    { "dtype", { "f32", "f64", "i32", "i64" }, default = "f32", brief = "type of the elements" },
+    { "dtype", { "f32", "f64", "i32", "i64" }, default = "f32", like = { i32 = "f32", i64 = "f64" },
+      brief = "type of the elements" },
     { "align", { 4, 2, 1 }, default = 4, brief = "elements that x is aligned to" },
     { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
       brief = "run: the same bits in every launch on a device; shape: of a segment also whatever surrounds it" },

@@ -61,9 +61,11 @@ return {
     { "n", 0, 2^31 - 1, default = 2^22, brief = "keys" },
     { "segments", 0, 2^31 - 2, default = "n // 64", brief = "segments; any lengths" },
     { "dtype", { "u32", "i32", "f32", "u64", "i64", "f64", "u16", "i16", "f16", "bf16", "u8", "i8" },
-      default = "u32", brief = "type of the keys" },
+      default = "u32",
+      like = { i32 = "u32", f32 = "u32", i64 = "u64", f64 = "u64", i16 = "u16", f16 = "u16", bf16 = "u16", i8 = "u8" },
+      brief = "type of the keys" },
     { "value_bytes", { 0, 4, 8 }, default = 0, brief = "bytes of the value of each key; 0: none" },
-    { "order", { "ascending", "descending" }, default = "ascending",
+    { "order", { "ascending", "descending" }, default = "ascending", like = "ascending",
       brief = "equal keys stay in their order" },
     { "words", { 1, 2, 3, 4, 5, 6, 16, 64 }, default = 1, -- of tests and timing
       brief = "random words whose bitwise and is a key; 64: all keys are 0" },

@@ -68,6 +68,22 @@ CONTEXT_TEST(neighbours_of_another_class_serve) {
   serves(f, GEMV(404) CLASS(1, 1), TUNED_NEAREST, GEMV(400) CLASS(1, 0), "BLOCK=64");
 }
 
+/* Values that are like another are served by its results, unless they have results of their own. */
+CONTEXT_TEST(results_of_like_values_serve) {
+#define TYPED(m, dtype) "gemv m=" #m " n=70 trans=n dtype=" #dtype " unit=1 align=4"
+#define ACTED(act) " scale=none bias=none act=" #act CLASS(1, 0)
+  put(f, TYPED(300, f16) ACTED(none), "BLOCK=64", NULL);
+  put(f, TYPED(308, f32) ACTED(none), "BLOCK=512", NULL);
+  reopen(f, NULL);
+  serves(f, TYPED(300, bf16) ACTED(none), TUNED_NEAREST, TYPED(300, f16) ACTED(none), "BLOCK=64");
+  serves(f, TYPED(304, bf16) ACTED(relu), TUNED_NEAREST, TYPED(300, f16) ACTED(none), "BLOCK=64");
+  serves(f, TYPED(300, f32) ACTED(gelu), TUNED_NEAREST, TYPED(308, f32) ACTED(none), "BLOCK=512");
+  put(f, TYPED(304, bf16) ACTED(none), "BLOCK=128", NULL);
+  reopen(f, NULL);
+  serves(f, TYPED(304, bf16) ACTED(relu), TUNED_NEAREST, TYPED(304, bf16) ACTED(none), "BLOCK=128");
+  serves(f, TYPED(300, bf16) ACTED(none), TUNED_NEAREST, TYPED(300, f16) ACTED(none), "BLOCK=64");
+}
+
 static const char portfolio_of_before[] =
     "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\nrange m 100 1000\nrange n 16 1000\n"
     "range trans n\nrange dtype f32\nrange unit 1 1\nrange align 1 8\nrange scale none\n"
@@ -96,13 +112,14 @@ static void portfolio_serves(fixture *f, const char *problem) {
   assert_true(info.expected_sec > 0);
 }
 
-CONTEXT_TEST(a_portfolio_serves_every_class) {
+CONTEXT_TEST(a_portfolio_serves_every_class_and_like_values) {
   auto_str present = {0};
   const char *at = strstr(portfolio_of_before, "config");
   put_portfolio(f, portfolio_of_before);
   portfolio_serves(f, "gemv m=500 n=100");
   portfolio_serves(f, "gemv m=500 n=100 beta_is=1");
   portfolio_serves(f, "gemv m=500 n=100 alpha_is=any beta_is=any");
+  portfolio_serves(f, "gemv m=500 n=100 scale=row act=relu");
   str_add_n(&present, portfolio_of_before, (size_t)(at - portfolio_of_before));
   str_addf(&present, "range alpha_is any\nrange beta_is 1 any\n%s", at);
   put_portfolio(f, str_text(&present));

@@ -151,14 +151,17 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
   c->distance[i] = INFINITY;
 }
 
-/* How far apart their classes are, the problem and the row's, where all else is the same; else
- * infinite. */
+/* How far apart their classes and like names are, the problem and the row's, where all else is the
+ * same; else infinite. */
 static double class_distance(const serve_choose *c, const serve_known_row *row) {
   double apart = 0;
   for (size_t i = 0; i < c->t->n_fields; i++) {
     const double d = fabs(c->octaves[i] - row->octaves[i]);
     const gen_field *f = &c->t->fields[i];
-    if (d > SAME_DISTANCE && (!f->is_class || (f->is_promise && row->octaves[i] > c->octaves[i]))) {
+    const bool other = f->is_promise ? row->octaves[i] > c->octaves[i]
+                       : f->names    ? serve_names_differ(f, row->octaves[i], c->octaves[i])
+                                     : d > SAME_DISTANCE;
+    if (other) {
       return INFINITY;
     }
     apart += d;

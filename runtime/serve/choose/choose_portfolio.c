@@ -138,7 +138,7 @@ static bool rank_more(serve_choose *c) {
 
 void choose_open_portfolio(serve_choose *c) {
   const serve_known *k = c->known;
-  portfolio_take_class(c->t, &k->portfolio, c->values);
+  portfolio_take_alike(c->t, &k->portfolio, c->values);
   const bool here = k->portfolio.n_nodes && !strcmp(k->portfolio_device, c->from->device_key);
   c->leaf = here || !tuned_here(k) ? portfolio_leaf(c->t, &k->portfolio, c->values) : NULL;
   if (c->leaf && k->portfolio.model.sizes.n) {

@@ -4,19 +4,30 @@
 
 /* Of neighbouring values of a class. */
 static const double CLASS_OCTAVES = 0.25;
+/* Of a value and the one that it is like. */
+static const double LIKE_OCTAVES = 0.125;
 
 static double octaves_of(int64_t value) {
   const double x = log2(1 + fabs((double)value));
   return value < 0 ? -x : x;
 }
 
+static double place_of_name(const gen_field *f, int64_t value) {
+  const int64_t like = f->like ? f->like[value] : value;
+  return (double)like + (like == value ? 0 : LIKE_OCTAVES);
+}
+
 void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves) {
   for (size_t i = 0; i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
     octaves[i] = f->is_class ? CLASS_OCTAVES * (double)values[i]
-                 : f->names  ? (double)values[i]
+                 : f->names  ? place_of_name(f, values[i])
                              : octaves_of(values[i]);
   }
+}
+
+bool serve_names_differ(const gen_field *f, double a, double b) {
+  return f->names && !f->is_class && floor(a) != floor(b);
 }
 
 double serve_distance_squared(const gen_template *t, const double *a, const double *b,
@@ -24,7 +35,7 @@ double serve_distance_squared(const gen_template *t, const double *a, const doub
   double sum = 0;
   for (size_t i = 0; i < t->n_fields && sum < most; i++) {
     const gen_field *f = &t->fields[i];
-    const bool apart = f->is_promise ? b[i] > a[i] : f->names && !f->is_class && a[i] != b[i];
+    const bool apart = f->is_promise ? b[i] > a[i] : serve_names_differ(f, a[i], b[i]);
     sum += apart ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
   }
   return sum < most ? sum : INFINITY;
