@@ -3,10 +3,13 @@
 #include "check.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "gen_space.h"
 #include "python.h"
+#include "file.h"
 #include "spec.h"
+#include "t1.h"
 #include "gen.h"
 
 /* ---- expressions ----------------------------------------------------------------------------- */
@@ -227,6 +230,116 @@ TEST_WHERE(getenv("TUNED_SPACES"), the_files_of_the_hub_have_their_counts) {
     assert_ok(gen_space_new(s.g, &space, &e), &e);
     assert_int_equal(gen_space_count(space), hub[i].n);
     spec_close(&s);
+  }
+}
+
+/* ---- as lines of a plain CUDA file ------------------------------------------------------------- */
+
+#define PARAMS                                                                                     \
+  PARAM("block_size_x", "[32, 64]") "," PARAM("tile", "[1, 2, 4]") "," PARAM("width", "[3, 15]")
+#define T1(rest)                                                                                   \
+  HEAD PARAMS                                                                                      \
+      "], \"Conditions\": [{\"Expression\": \"block_size_x * tile < 256 and tile != 3\"}]}, "      \
+      "\"KernelSpecification\": {\"KernelFile\": \"test_spec_kernel.cu\", " rest "}}"
+#define LAUNCH "\"KernelName\": \"k\", \"LocalSize\": {\"X\": \"block_size_x\", \"Y\": \"1\"}, "
+
+static int t1_lines(const char *text, arena *a, t1_problem *out, err *e) {
+  assert_ok(file_write("/tmp/test_spec_kernel.cu", "extern __shared__ float s[];\n", 29, e), e);
+  const int rc = t1_parse("/tmp/toy.json", text, strlen(text), a, out, e);
+  unlink("/tmp/test_spec_kernel.cu");
+  return rc;
+}
+
+static void assert_lines(const char *text, const char *const *wanted) {
+  auto_arena a = {0};
+  t1_problem t;
+  err e = {0};
+  assert_ok(t1_lines(text, &a, &t, &e), &e);
+  assert_string_equal(t.kernel_file, "/tmp/test_spec_kernel.cu");
+  for (size_t i = 0; i < t.n_lines; i++) {
+    assert_non_null(wanted[i]);
+    assert_string_equal(t.lines[i], wanted[i]);
+  }
+  assert_null(wanted[t.n_lines]);
+}
+
+#define SPACE                                                                                      \
+  "param block_size_x=32,64", "param tile=1,2,4", "param width=3,15",                              \
+      "require (((block_size_x * tile) < 256) and (tile ~= 3))"
+
+/* Kernel Tuner's: the grid follows from the problem's size. */
+TEST(a_kernel_becomes_lines) {
+  static const char text[] =
+      T1(LAUNCH
+         "\"GlobalSize\": {\"X\": \"1\"}, \"ProblemSize\": [4096, 128], \"GridDivX\": "
+         "[\"block_size_x\", \"tile\"], \"SharedMemory\": 512, \"CompilerOptions\": "
+         "[\"-std=c++11\", \"-Xptxas -dlcm=cg\", \"-O3\", \"-I include\", \"-arch=sm_80\"], "
+         "\"Arguments\": ["
+         "{\"Name\": \"n\", \"Type\": \"int32\", \"MemoryType\": \"Scalar\", \"FillValue\": 7.0},"
+         "{\"Name\": \"tile\", \"Type\": \"float\", \"MemoryType\": \"Scalar\", "
+         "\"FillValue\": 0.25},"
+         "{\"Name\": \"x\", \"Type\": \"float4\", \"MemoryType\": \"Vector\", \"AccessType\": "
+         "\"ReadOnly\", \"FillType\": \"Random\", \"Size\": \"ProblemSize[1]+max(width)-1\"},"
+         "{\"Name\": \"f\", \"Type\": \"float\", \"MemoryType\": \"Vector\", \"MemType\": "
+         "\"Constant\", \"FillType\": \"Constant\", \"FillValue\": 2.5, \"Size\": 9},"
+         "{\"Name\": \"y\", \"Type\": \"double\", \"MemoryType\": \"Vector\", \"AccessType\": "
+         "\"WriteOnly\", \"Size\": 16},"
+         "{\"Name\": \"z\", \"Type\": \"int32\", \"MemoryType\": \"Vector\", \"FillType\": "
+         "\"Generator\", \"DataSource\": \"i\", \"Size\": 16}]");
+  assert_lines(text,
+               (const char *const[]){
+                   SPACE, "kernel k",
+                   "grid ceildiv(4096, (block_size_x) * (tile)), ceildiv(128, 1), ceildiv(1, 1)",
+                   "block block_size_x, 1, 1", "shared 512", "arg n:i32=7", "arg arg2:f32=0.25",
+                   "arg x:f32[4 * (((128 + 15) - 1))]:in:normal(0,1)",
+                   "constant f:f32[(9)]:constant(2.5)", "arg y:f64[(16)]:out",
+                   "arg z:i32[(16)]:inout:ramp(0,1)", "option -std=c++11",
+                   "option --ptxas-options=-dlcm=cg", "include include", NULL});
+}
+
+/* BAT's: blocks, or threads. */
+TEST(a_global_size_is_blocks_or_threads) {
+  assert_lines(
+      T1(LAUNCH "\"GlobalSize\": {\"X\": \"4096 // block_size_x + 1\"}, \"Arguments\": []"),
+      (const char *const[]){SPACE, "kernel k", "grid ((4096 // block_size_x) + 1), 1, 1",
+                            "block block_size_x, 1, 1", NULL});
+  assert_lines(
+      T1(LAUNCH "\"GlobalSize\": {\"X\": \"4096\"}, \"GlobalSizeType\": \"OpenCL\", "
+                "\"Arguments\": []"),
+      (const char *const[]){SPACE, "kernel k",
+                            "grid ceildiv(4096, block_size_x), ceildiv(1, 1), ceildiv(1, 1)",
+                            "block block_size_x, 1, 1", NULL});
+}
+
+TEST(kernels_that_cannot_be_lines_are_refused) {
+  static const char *const wrong[][2] = {
+      {T1("\"Language\": \"OpenCL\""), "the kernel's Language is OpenCL"},
+      {T1("\"Language\": \"CUDA\""), "has no KernelName"},
+      {T1("\"KernelName\": \"k\""), "no LocalSize with an X"},
+      {T1(LAUNCH "\"Arguments\": []"), "no GlobalSize with an X"},
+      {T1(LAUNCH "\"GlobalSize\": {\"X\": \"4096 / tile\"}"), "write // for the division"},
+      {T1(LAUNCH "\"GlobalSize\": {\"X\": \"m\"}"), "GlobalSize: unknown parameter 'm'"},
+      {T1(LAUNCH "\"GlobalSize\": {\"X\": 1}"), "no list of Arguments"},
+      {T1(LAUNCH
+          "\"GlobalSize\": {\"X\": 1}, \"Arguments\": [{\"Name\": \"x\", \"Type\": \"custom\"}]"),
+       "argument 'x': the type 'custom'"},
+      {T1(LAUNCH "\"GlobalSize\": {\"X\": 1}, \"Arguments\": [{\"Type\": \"int8\", \"MemoryType\": "
+                 "\"Local\"}]"),
+       "a Local of int8 is not supported"},
+      {T1(LAUNCH "\"GlobalSize\": {\"X\": 1}, \"Arguments\": [{\"Type\": \"int8\"}]"),
+       "Size is missing"},
+      {HEAD PARAMS "]}, \"KernelSpecification\": {\"KernelFile\": \"/etc/x.cu\"}}",
+       "a .cu file beside this one"},
+      {HEAD PARAMS "]}, \"KernelSpecification\": {\"KernelFile\": \"a/../../x.cu\"}}",
+       "a .cu file beside this one"},
+      {HEAD PARAMS "]}}", "it has no KernelSpecification"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    auto_arena a = {0};
+    t1_problem t;
+    err e = {0};
+    assert_fails(t1_lines(wrong[i][0], &a, &t, &e), &e, ERR_USAGE, wrong[i][1]);
+    assert_string_equal(e.place, "/tmp/toy.json");
   }
 }
 

@@ -581,14 +581,30 @@ static int finish(translator *t, type k, str *out, err *e) {
   return out->failed ? err_nomem(e) : 0;
 }
 
-int python_condition(const char *text, const python_name *names, size_t n, str *out, err *e) {
-  err inner = {0};
-  translator t = {.text = text, .x.p = text, .e = &inner};
+static translator over(const char *text, const python_name *names, size_t n, err *inner) {
+  translator t = {.text = text, .x.p = text, .e = inner};
   for (; t.n_names < n && t.n_names < MAX_NAMES; t.n_names++) {
     t.names[t.n_names] = names[t.n_names];
   }
+  return t;
+}
+
+int python_condition(const char *text, const python_name *names, size_t n, str *out, err *e) {
+  err inner = {0};
+  translator t = over(text, names, n, &inner);
   size_t start = out->n;
   type k = advance(&t) ? as_condition(&t, out, start, expression(&t, out)) : FAILED;
+  return finish(&t, k, out, e);
+}
+
+int python_number(const char *text, const python_name *names, size_t n, str *out, err *e) {
+  err inner = {0};
+  translator t = over(text, names, n, &inner);
+  size_t start = out->n;
+  type k = advance(&t) ? as_number(out, start, expression(&t, out)) : FAILED;
+  if (k && k != NUMBER) {
+    k = fail(&t, "a number is needed", "");
+  }
   return finish(&t, k, out, e);
 }
 

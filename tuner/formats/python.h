@@ -21,6 +21,8 @@ typedef struct python_name {
 /* python_condition -- append the condition in Lua.
  *   err  ERR_USAGE  not supported Python, or a name that is not among `names` */
 int python_condition(const char *text, const python_name *names, size_t n, str *out, err *e);
+/* python_number -- the same of an expression whose value is a number; a condition counts as 0 or 1 */
+int python_number(const char *text, const python_name *names, size_t n, str *out, err *e);
 /* python_list -- append Lua that evaluates to a table of the values; it calls functions that
  * python_lists defines */
 int python_list(const char *text, str *out, err *e);

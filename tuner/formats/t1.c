@@ -1,0 +1,555 @@
+#define _GNU_SOURCE
+#include "t1.h"
+
+#include <ctype.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dtype.h"
+#include "file.h"
+#include "python.h"
+#include "spec.h"
+
+enum { MAX_LINES = 512, MAX_NBYTES = 64 << 20 };
+
+typedef struct job {
+  const char *path;
+  arena *a;
+  err *e;
+  const json_t *kernel; /* KernelSpecification */
+  const gen_template *space;
+  python_name names[2 * GEN_MAX_PARAMS]; /* parameters, and macros of BenchmarkConfig */
+  size_t n_names;
+  str kernel_text;
+  const char **lines;
+  size_t n_lines;
+} job;
+
+#define BAD(j, ...) err_at((j)->e, ERR_USAGE, (j)->path, __VA_ARGS__)
+
+static const char *text_of(const json_t *object, const char *key, const char *other) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : other;
+}
+
+static int add_line(job *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int add_line(job *j, const char *format, ...) {
+  char *text;
+  va_list ap;
+  va_start(ap, format);
+  const int n = vasprintf(&text, format, ap);
+  va_end(ap);
+  if (n < 0) {
+    return err_nomem(j->e);
+  }
+  const bool room = j->n_lines < MAX_LINES;
+  j->lines[j->n_lines] = room ? arena_text(j->a, text) : NULL;
+  free(text);
+  if (!room) {
+    return BAD(j, "more than %d parameters, conditions and arguments", MAX_LINES);
+  }
+  return j->lines[j->n_lines++] ? 0 : err_nomem(j->e);
+}
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* A lone /, of real numbers; a plain file's expressions have whole ones. */
+static bool divides(const char *python) {
+  for (const char *p = python; (p = strchr(p, '/')); p++) {
+    if (p[1] != '/') {
+      return true;
+    }
+    p++;
+  }
+  return false;
+}
+
+static int check_division(job *j, const char *what, const char *python) {
+  return divides(python)
+             ? BAD(j, "%s: write // for the division of whole numbers in \"%.200s\"", what, python)
+             : 0;
+}
+
+static const gen_param *find_param(const job *j, const char *name, size_t n) {
+  for (size_t i = 0; i < j->space->n_params; i++) {
+    const gen_param *p = &j->space->params[i];
+    if (strlen(p->name) == n && !memcmp(p->name, name, n)) {
+      return p;
+    }
+  }
+  return NULL;
+}
+
+/* ProblemSize or ProblemSize[i]; false: there is no such number. */
+static bool problem_size(const job *j, size_t i, json_int_t *out) {
+  const json_t *size = json_object_get(j->kernel, "ProblemSize");
+  const json_t *side = json_is_array(size) ? json_array_get(size, i) : i ? NULL : size;
+  *out = json_integer_value(side);
+  return json_is_integer(side);
+}
+
+/* max(NAME) and min(NAME) of a parameter's values; its length, 0: something else stands here. */
+static size_t extreme_length(const job *j, const char *p, int64_t *out) {
+  const bool max = !strncmp(p, "max(", 4);
+  const size_t n = max || !strncmp(p, "min(", 4) ? strcspn(p + 4, ")") : 0;
+  const gen_param *param = n && p[4 + n] ? find_param(j, p + 4, n) : NULL;
+  if (!param || param->values[0].s) {
+    return 0;
+  }
+  *out = param->values[0].i;
+  for (size_t i = 1; i < param->n; i++) {
+    const int64_t v = param->values[i].i;
+    *out = max == (v > *out) ? v : *out;
+  }
+  return n + 5;
+}
+
+/* ProblemSize[1]; its length. */
+static size_t size_length(const job *j, const char *p, json_int_t *out) {
+  static const char word[] = "ProblemSize";
+  const size_t n = sizeof word - 1;
+  char *end = NULL;
+  if (strncmp(p, word, n)) {
+    return 0;
+  }
+  const size_t i = p[n] == '[' ? strtoul(p + n + 1, &end, 10) : 0;
+  const bool ok = !end || *end == ']';
+  return ok && problem_size(j, i, out) ? (end ? (size_t)(end + 1 - p) : n) : 0;
+}
+
+/* With numbers in place of what the lines have no word for. */
+static void resolve(const job *j, const char *p, str *out) {
+  while (*p) {
+    json_int_t size = 0;
+    int64_t extreme = 0;
+    size_t n = size_length(j, p, &size);
+    if (n) {
+      str_addf(out, "%lld", (long long)size);
+    } else if ((n = extreme_length(j, p, &extreme))) {
+      str_addf(out, "%lld", (long long)extreme);
+    } else {
+      str_add_n(out, p, n = 1);
+    }
+    p += n;
+  }
+}
+
+/* A number, or Python that gives one, as the lines have it. */
+static int number(job *j, const char *what, const json_t *value, const char **out) {
+  auto_str python = {0}, lua = {0};
+  err why = {0};
+  if (json_is_integer(value)) {
+    str_addf(&lua, "%lld", (long long)json_integer_value(value));
+  } else if (json_is_real(value)) {
+    str_addf(&lua, "%.17g", json_real_value(value));
+  } else if (json_is_string(value)) {
+    resolve(j, json_string_value(value), &python);
+    TRY(check_division(j, what, str_text(&python)));
+    if (python_number(str_text(&python), j->names, j->n_names, &lua, &why)) {
+      return BAD(j, "%s: %s", what, why.message);
+    }
+  } else {
+    return BAD(j, "%s is missing, or is no number", what);
+  }
+  *out = lua.failed ? NULL : arena_text(j->a, str_text(&lua));
+  return *out ? 0 : err_nomem(j->e);
+}
+
+/* ---- space ----------------------------------------------------------------------------------- */
+
+static bool has_value(const gen_param *p, const char *text) {
+  for (size_t i = 0; i < p->n; i++) {
+    auto_str value = {0};
+    gen_add_value(&p->values[i], &value);
+    if (!strcmp(str_text(&value), text)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A Default that is none of the values is left out. */
+static void add_default(const gen_param *p, const json_t *given, str *out) {
+  auto_str text = {0};
+  if (json_is_string(given)) {
+    str_add(&text, json_string_value(given));
+  } else if (json_is_integer(given)) {
+    str_addf(&text, "%lld", (long long)json_integer_value(given));
+  }
+  if (text.n && has_value(p, str_text(&text))) {
+    str_addf(out, " default %s", str_text(&text));
+  }
+}
+
+static int add_params(job *j, const json_t *space) {
+  const json_t *list = json_object_get(space, "TuningParameters");
+  for (size_t i = 0; i < j->space->n_params; i++) {
+    const gen_param *p = &j->space->params[i];
+    auto_str line = {0};
+    for (size_t k = 0; k < p->n; k++) {
+      str_add(&line, k ? "," : "");
+      gen_add_value(&p->values[k], &line);
+    }
+    add_default(p, json_object_get(json_array_get(list, i), "Default"), &line);
+    j->names[j->n_names++] = (python_name){p->name, p->values[0].s != NULL};
+    TRY(add_line(j, "param %s=%s", p->name, str_text(&line)));
+  }
+  return 0;
+}
+
+/* spec_parse has translated each before. */
+static int add_conditions(job *j, const json_t *space) {
+  const json_t *list = json_object_get(space, "Conditions");
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const json_t *c = json_array_get(list, i);
+    const char *python = text_of(c, "Expression", json_string_value(c));
+    auto_str lua = {0};
+    TRY(check_division(j, "a condition", python));
+    TRY(python_condition(python, j->names, j->n_names, &lua, j->e));
+    TRY(add_line(j, "require %s", str_text(&lua)));
+  }
+  return 0;
+}
+
+/* Macros that BAT defines for every variant. */
+static int add_macros(job *j, const json_t *root) {
+  const char *key;
+  json_t *value;
+  json_object_foreach(json_object_get(root, "BenchmarkConfig"), key, value) {
+    const bool room = j->n_names < sizeof j->names / sizeof *j->names;
+    if (json_is_integer(value) && room && !find_param(j, key, strlen(key))) {
+      j->names[j->n_names++] = (python_name){arena_text(j->a, key), false};
+      TRY(add_line(j, "define %s=%lld", key, (long long)json_integer_value(value)));
+    }
+  }
+  return 0;
+}
+
+/* ---- launch ---------------------------------------------------------------------------------- */
+
+static const char *const sides[] = {"X", "Y", "Z"};
+
+/* The product of GridDivX; Kernel Tuner takes the block's width where there is none. */
+static int add_divisor(job *j, size_t side, str *out) {
+  char key[16];
+  snprintf(key, sizeof key, "GridDiv%s", sides[side]);
+  const json_t *list = json_object_get(j->kernel, key);
+  if (!json_array_size(list)) {
+    str_add(out, list || side ? "1" : "block_size_x");
+    return 0;
+  }
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *factor;
+    TRY(number(j, key, json_array_get(list, i), &factor));
+    str_addf(out, "%s(%s)", i ? " * " : "", factor);
+  }
+  return 0;
+}
+
+static int add_sides(job *j, const char *key, const char *const parts[3]) {
+  return add_line(j, "%s %s, %s, %s", key, parts[0], parts[1], parts[2]);
+}
+
+/* The expressions of GlobalSize or LocalSize; 1 where there is none. */
+static int read_sides(job *j, const char *key, const char *parts[3]) {
+  const json_t *size = json_object_get(j->kernel, key);
+  if (!json_object_get(size, "X")) {
+    return BAD(j, "KernelSpecification has no %s with an X", key);
+  }
+  for (size_t i = 0; i < 3; i++) {
+    const json_t *side = json_object_get(size, sides[i]);
+    parts[i] = "1";
+    TRY(side ? number(j, key, side, &parts[i]) : 0);
+  }
+  return 0;
+}
+
+static int divided_grid(job *j, const char *parts[3]) {
+  for (size_t i = 0; i < 3; i++) {
+    json_int_t size;
+    auto_str divisor = {0};
+    if (!problem_size(j, i, &size)) {
+      size = 1;
+      str_add(&divisor, "1");
+    } else {
+      TRY(add_divisor(j, i, &divisor));
+    }
+    parts[i] = arena_format(j->a, "ceildiv(%lld, %s)", (long long)size, str_text(&divisor));
+    TRY(parts[i] ? 0 : err_nomem(j->e));
+  }
+  return 0;
+}
+
+static int global_grid(job *j, const char *const block[3], const char *parts[3]) {
+  TRY(read_sides(j, "GlobalSize", parts));
+  if (strcasecmp(text_of(j->kernel, "GlobalSizeType", "CUDA"), "OpenCL") != 0) {
+    return 0;
+  }
+  for (size_t i = 0; i < 3; i++) {
+    parts[i] = arena_format(j->a, "ceildiv(%s, %s)", parts[i], block[i]);
+    TRY(parts[i] ? 0 : err_nomem(j->e));
+  }
+  return 0;
+}
+
+/* Shared memory of a launch is for kernels that declare such. */
+static int add_shared(job *j) {
+  const json_t *size = json_object_get(j->kernel, "SharedMemory");
+  const char *text;
+  if (!strstr(str_text(&j->kernel_text), "extern __shared__") || !size || json_is_null(size)) {
+    return 0;
+  }
+  TRY(number(j, "SharedMemory", size, &text));
+  return add_line(j, "shared %s", text);
+}
+
+static int add_launch(job *j) {
+  const char *name = text_of(j->kernel, "KernelName", NULL), *block[3], *grid[3];
+  json_int_t size;
+  if (!name) {
+    return BAD(j, "KernelSpecification has no KernelName");
+  }
+  TRY(add_line(j, "kernel %s", name));
+  TRY(read_sides(j, "LocalSize", block));
+  TRY(problem_size(j, 0, &size) ? divided_grid(j, grid) : global_grid(j, block, grid));
+  TRY(add_sides(j, "grid", grid));
+  TRY(add_sides(j, "block", block));
+  return add_shared(j);
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static const struct {
+  const char *name, *type;
+} types[] = {{"bool", "u8"},    {"int8", "i8"},    {"byte", "i8"},   {"uint8", "u8"},
+             {"int16", "i16"},  {"uint16", "u16"}, {"int32", "i32"}, {"int", "i32"},
+             {"uint32", "u32"}, {"uint", "u32"},   {"int64", "i64"}, {"uint64", "u64"},
+             {"half", "f16"},   {"float", "f32"},  {"double", "f64"}};
+
+/* float4 is four elements of float. */
+static int read_type(job *j, const json_t *arg, const char **type, int *n) {
+  const char *text = text_of(arg, "Type", "none");
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    const size_t length = strlen(types[i].name);
+    if (!strncmp(text, types[i].name, length)) {
+      const int width = text[length] ? atoi(text + length) : 1;
+      char again[40];
+      snprintf(again, sizeof again, width > 1 ? "%s%d" : "%s", types[i].name, width);
+      if (width >= 1 && width <= 16 && !strcmp(again, text)) {
+        *type = types[i].type;
+        *n = width;
+        return 0;
+      }
+    }
+  }
+  return BAD(j, "argument '%.60s': the type '%.40s' has no counterpart",
+             text_of(arg, "Name", "without a name"), text);
+}
+
+/* FillValue, whole for whole numbers. */
+static int fill_value(job *j, const json_t *arg, const char *type, const char **out) {
+  const json_t *value = json_object_get(arg, "FillValue");
+  if (!value) {
+    *out = "0";
+    return 0;
+  }
+  if (json_is_real(value) && *type != 'f') {
+    *out = arena_format(j->a, "%.0f", json_real_value(value));
+    return *out ? 0 : err_nomem(j->e);
+  }
+  return number(j, "FillValue", value, out);
+}
+
+static int fill_of(job *j, const json_t *arg, const char *type, const char **out) {
+  const char *kind = text_of(arg, "FillType", "Constant"), *value;
+  const char *source = text_of(arg, "DataSource", "");
+  if (!strcmp(kind, "Random")) {
+    *out = *type == 'f' ? "normal(0,1)" : "uniform(0,100)";
+    return 0;
+  }
+  if (!strcmp(kind, "Constant")) {
+    TRY(fill_value(j, arg, type, &value));
+    *out = arena_format(j->a, "constant(%s)", value);
+    return *out ? 0 : err_nomem(j->e);
+  }
+  if (!strcmp(kind, "Generator") && !strcmp(source, "i")) {
+    *out = "ramp(0,1)";
+    return 0;
+  }
+  return BAD(j,
+             "argument '%.60s': the FillType %.40s%s%.60s is not supported; Constant, Random and "
+             "the Generator \"i\" are",
+             text_of(arg, "Name", ""), kind, *source ? " of " : "", source);
+}
+
+static const char *direction_of(const json_t *arg) {
+  const char *access = text_of(arg, "AccessType", "ReadWrite");
+  return !strcmp(access, "ReadOnly") ? "in" : !strcmp(access, "WriteOnly") ? "out" : "inout";
+}
+
+static int add_vector(job *j, const json_t *arg, const char *name, const char *type, int width) {
+  const bool constant = !strcmp(text_of(arg, "MemType", ""), "Constant") ||
+                        !strcmp(text_of(arg, "MemoryType", ""), "Symbol");
+  const char *count, *fill, *direction = direction_of(arg);
+  TRY(number(j, "Size", json_object_get(arg, "Size"), &count));
+  TRY(fill_of(j, arg, type, &fill));
+  char factor[16] = "";
+  snprintf(factor, sizeof factor, width > 1 ? "%d * " : "", width);
+  if (constant) {
+    return add_line(j, "constant %s:%s[%s(%s)]:%s", name, type, factor, count, fill);
+  }
+  return !strcmp(direction, "out")
+             ? add_line(j, "arg %s:%s[%s(%s)]:out", name, type, factor, count)
+             : add_line(j, "arg %s:%s[%s(%s)]:%s:%s", name, type, factor, count, direction, fill);
+}
+
+static int add_argument(job *j, const json_t *arg, size_t i) {
+  const char *memory = text_of(arg, "MemoryType", "Vector"), *type = "", *value, *name;
+  int width = 1;
+  name = text_of(arg, "Name", NULL);
+  name = name && !find_param(j, name, strlen(name)) ? name : arena_format(j->a, "arg%zu", i + 1);
+  TRY(name ? 0 : err_nomem(j->e));
+  TRY(read_type(j, arg, &type, &width));
+  if (!strcmp(memory, "Vector") || !strcmp(memory, "Symbol")) {
+    return add_vector(j, arg, name, type, width);
+  }
+  if (strcmp(memory, "Scalar") != 0 || width > 1) {
+    return BAD(j, "argument '%.60s': a %.40s of %.40s is not supported", name, memory,
+               text_of(arg, "Type", ""));
+  }
+  TRY(fill_value(j, arg, type, &value));
+  return add_line(j, "arg %s:%s=%s", name, type, value);
+}
+
+static int add_arguments(job *j) {
+  const json_t *list = json_object_get(j->kernel, "Arguments");
+  if (!json_is_array(list)) {
+    return BAD(j, "KernelSpecification has no list of Arguments");
+  }
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    TRY(add_argument(j, json_array_get(list, i), i));
+  }
+  return 0;
+}
+
+/* ---- compiler options ------------------------------------------------------------------------ */
+
+/* The device says for which architecture; -O3 is the default of device code. */
+static bool is_idle(const char *option) {
+  static const char *const idle[] = {"-arch", "--gpu-architecture", "-gencode", "--generate-code",
+                                     "-O"};
+  for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+    if (!strncmp(option, idle[i], strlen(idle[i]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* value: of an option that takes the next word; NULL: it is one word */
+static int add_option(job *j, const char *word, const char *value) {
+  if (!strncmp(word, "-I", 2)) {
+    return add_line(j, "include %s", value ? value : word + 2);
+  }
+  if (value) {
+    return add_line(j, "option --ptxas-options=%s", value);
+  }
+  return is_idle(word) ? 0 : add_line(j, "option %s", word);
+}
+
+static bool takes_word(const char *option) {
+  return !strcmp(option, "-Xptxas") || !strcmp(option, "--ptxas-options") || !strcmp(option, "-I");
+}
+
+/* "-Xptxas -dlcm=cg" is two words, and may be one text. */
+static int add_options(job *j) {
+  const json_t *list = json_object_get(j->kernel, "CompilerOptions");
+  auto_str all = {0};
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *text = json_string_value(json_array_get(list, i));
+    str_addf(&all, "%s ", text ? text : "");
+  }
+  char *rest = arena_text(j->a, str_text(&all));
+  for (char *word; rest && (word = strtok_r(rest, " ", &rest));) {
+    TRY(add_option(j, word, takes_word(word) ? strtok_r(rest, " ", &rest) : NULL));
+  }
+  return rest ? 0 : err_nomem(j->e);
+}
+
+/* ---- the kernel's file ----------------------------------------------------------------------- */
+
+/* Beside the description, or in the folder above it, as Kernel Tuner looks for it. */
+static int find_kernel_file(job *j, const char **out) {
+  const char *name = text_of(j->kernel, "KernelFile", NULL), *slash = strrchr(j->path, '/');
+  const char *language = text_of(j->kernel, "Language", "CUDA");
+  if (strcmp(language, "CUDA") != 0) {
+    return BAD(j, "the kernel's Language is %.40s; CUDA is what can be tuned", language);
+  }
+  const size_t n = name ? strlen(name) : 0;
+  if (n < 4 || strcmp(name + n - 3, ".cu") != 0 || *name == '/' || strstr(name, "..")) {
+    return BAD(j,
+               "the KernelFile is to be a .cu file beside this one, or in a folder there, not "
+               "'%.100s'",
+               name ? name : "");
+  }
+  const int folder = slash ? (int)(slash + 1 - j->path) : 0;
+  *out = arena_format(j->a, "%.*s%s", folder, j->path, name);
+  const char *above = arena_format(j->a, "%.*s../%s", folder, j->path, name);
+  TRY(*out && above ? 0 : err_nomem(j->e));
+  *out = access(*out, F_OK) && !access(above, F_OK) ? above : *out;
+  if (!strchr(*out, '/')) { /* a path, not a family */
+    *out = arena_format(j->a, "./%s", *out);
+  }
+  return *out ? file_read(*out, MAX_NBYTES, &j->kernel_text, j->e) : err_nomem(j->e);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static int write_lines(job *j, const json_t *root, t1_problem *out) {
+  const json_t *space = json_object_get(root, "ConfigurationSpace");
+  j->kernel = json_object_get(root, "KernelSpecification");
+  if (!json_is_object(j->kernel)) {
+    return BAD(j, "it has no KernelSpecification: autotune spec counts its space");
+  }
+  TRY(find_kernel_file(j, &out->kernel_file));
+  TRY(add_params(j, space));
+  TRY(add_macros(j, root));
+  TRY(add_conditions(j, space));
+  TRY(add_launch(j));
+  TRY(add_arguments(j));
+  TRY(add_options(j));
+  out->lines = j->lines;
+  out->n_lines = j->n_lines;
+  return 0;
+}
+
+int t1_parse(const char *path, const char *text, size_t n, arena *a, t1_problem *out, err *e) {
+  spec space;
+  job j = {.path = path, .a = a, .e = e};
+  int rc = spec_parse(path, text, n, &space, e);
+  if (!rc) {
+    json_t *root = json_loadb(text, n, 0, NULL); /* spec_parse has read it */
+    j.space = space.t;
+    j.lines = ARENA_ARRAY(a, const char *, MAX_LINES + 1);
+    rc = j.lines && root ? write_lines(&j, root, out) : err_nomem(e);
+    json_decref(root);
+  }
+  spec_close(&space);
+  str_clear(&j.kernel_text);
+  return rc;
+}
+
+int t1_open(const char *path, arena *a, t1_problem *out, err *e) {
+  auto_str text = {0};
+  TRY(file_read(path, MAX_NBYTES, &text, e));
+  return t1_parse(path, str_text(&text), text.n, a, out, e);
+}
+
+int t1_is_path(const char *name) {
+  const size_t n = strlen(name);
+  return n > 5 && !strcmp(name + n - 5, ".json");
+}
