@@ -125,8 +125,10 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_call_fields;
   const gen_pair *call_requirements; /* what the call checks: reason, and expression likewise */
   size_t n_call_requirements;
-  size_t n_workspaces; /* scratch buffers of its kernels */
-  size_t n_cases;      /* argument values to check with; at least 1, the first is timed */
+  size_t n_workspaces;     /* scratch buffers of its kernels */
+  size_t n_cases;          /* argument values to check with; at least 1, the first is timed */
+  const gen_pair *metrics; /* name, expression */
+  size_t n_metrics;
   const char *const *sizes_emu, *const *sizes_test, *const *sizes_bench; /* problem texts */
   size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
   bool self_checked; /* there is no reference: results are compared with the default's */
@@ -517,6 +519,45 @@ int gen_data_compute(gen_instance *g, size_t arg, const gen_datum *datum, void *
 /* gen_data_given -- the same for a call: scalars that the caller gives have these bits, per
  * argument */
 int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_data **out, err *e);
+
+/* ---- metrics --------------------------------------------------------------------------------- */
+
+/* What expressions of metrics may read besides fields, parameters, derived values and limits. */
+#define GEN_MEASURED_LIST(X)                                                                       \
+  X(sec, "seconds of a launch")                                                                    \
+  X(joules, "energy of a launch; only GPUs that count it")                                         \
+  X(registers, "of a thread")                                                                      \
+  X(spill, "bytes of registers that a thread spills")                                              \
+  X(smem, "bytes of static shared memory of a block")                                              \
+  X(error, "of the results, in units of the tolerance")                                            \
+  X(flops, "of the problem, as the template states them")                                          \
+  X(bytes, "likewise")
+
+typedef enum gen_measured {
+#define GEN_MEASURED_ENUM(name, brief) GEN_MEASURED_##name,
+  GEN_MEASURED_LIST(GEN_MEASURED_ENUM)
+#undef GEN_MEASURED_ENUM
+      GEN_MEASURED
+} gen_measured;
+extern const char *const gen_measured_names[]; /* ends with NULL */
+
+typedef struct gen_metric {
+  const char *text; /* "flops / joules", on one line */
+  const struct gen_expr *x;
+  uint32_t measured; /* bits of gen_measured that it reads */
+  bool reads_config; /* parameters, or what follows from them */
+} gen_metric;
+
+/* gen_metric_parse -- out in the arena; the template's own metrics are names in it
+ *   err  ERR_USAGE  not an expression whose value is a number, over known names */
+int gen_metric_parse(gen_template *t, const char *text, arena *a, gen_metric *out, err *e);
+/* gen_metric_of -- the template's i-th, i < n_metrics */
+gen_metric gen_metric_of(const gen_template *t, size_t i);
+/* gen_metric_value --
+ *   in   measured  flops and bytes in it are not read: the template states them
+ *   err  ERR_TEMPLATE  the expression has no value */
+int gen_metric_value(gen_instance *g, const gen_config *c, const gen_metric *m,
+                     const double measured[GEN_MEASURED], double *out, err *e);
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gen_lex.h"
+#include "gen_metric.h"
 #include "gen_read.h"
 #include "gen_reader.h"
 
@@ -254,11 +255,11 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",    "version",      "brief", "cite",       "problem",   "args",
-      "call",    "call_require", "space", "algorithms", "order",     "derive",
-      "require", "default",      "base",  "untuned",    "workspace", "stages",
-      "options", "macros",       "plain", "include",    "source",    "reference",
-      "cases",   "tolerance",    "flops", "bytes",      "sizes",     NULL};
+      "name",         "version", "brief",      "cite",   "problem",   "args",    "call",
+      "call_require", "space",   "algorithms", "order",  "derive",    "require", "default",
+      "base",         "untuned", "workspace",  "stages", "options",   "macros",  "plain",
+      "include",      "source",  "reference",  "cases",  "tolerance", "flops",   "bytes",
+      "metrics",      "sizes",   NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -279,5 +280,6 @@ void gen_read(tmpl *t) {
   gen_leave(&r);
   gen_read_cases(&r);
   read_rates(&r);
+  gen_read_metrics(&r);
   read_sizes(&r);
 }

@@ -154,6 +154,8 @@ typedef struct tmpl {
   const bool *advice;           /* per requirement: a base configuration need not meet it */
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
+  const gen_metric *metrics;
+  gen_symbols *metric_symbols; /* NULL: not asked for yet */
   bool macros; /* parameters and derived values reach the text as macros, not as constants */
   bool plain;  /* the text is a plain CUDA file (plain/gen_plain.h) */
   const char *const *include; /* folders in which its headers are looked for */

@@ -45,7 +45,7 @@ prints '"held":68,"retaken":3' $autotune saxpy n=1004 --budget 1 --json
 unset FAKE_NVML_HOT
 
 # ---- energy: the fake draws 300 W; the energy of a launch follows from the host's time
-prints "least energy" $autotune saxpy n=1005 --budget 1 --objective energy
+prints "best by energy" $autotune saxpy n=1005 --budget 1 --objective energy
 grep -q ", 300 W, \|, [0-9]* W, " "$folder/out" || complain "no watts: $(cat "$folder/out")"
 prints '"objective":"edp","best":{"joules":' $autotune saxpy n=1005 --budget 2 --objective edp --json
 for no in energy gpu init; do

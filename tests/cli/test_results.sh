@@ -76,6 +76,13 @@ refuses 2 "of one problem" "$autotune" show saxpy --importance
 prints "BLOCK" "$autotune" show saxpy n=1000 --importance
 prints '"parameters":[{"name":"BLOCK","share":' "$autotune" show saxpy n=1000 --importance --json
 
+# ---- objectives
+refuses 2 "of one problem" "$autotune" show saxpy --objective time
+refuses 1 "no trial has its energy measured" "$autotune" show saxpy n=1000 --objective "flops/joules"
+prints "Pareto front: " "$autotune" show saxpy n=1000 --objective "time, registers"
+least=$("$autotune" show saxpy n=1000 --objective registers --top 1 --json | sed 's/.*"registers"://; s/}.*//')
+prints "\"registers\":$least}" "$autotune" show saxpy n=1000 --objective "time, registers" --json
+
 # ---- T1
 cat >"$folder/t1.json" <<'END'
 {"General": {"BenchmarkName": "toy"}, "ConfigurationSpace": {"TuningParameters": [

@@ -31,7 +31,8 @@ refuses 2 "given twice" $autotune saxpy n=5 --sizes "n=7"
 refuses 2 "nothing to tune" $autotune saxpy n=0 --quiet
 
 refuses 2 "does not report energy" $autotune saxpy n=5 --objective energy --quiet
-refuses 2 "none of: time, energy, edp" $autotune saxpy n=5 --objective speed
+refuses 2 "there is no 'speed' here, in" $autotune saxpy n=5 --objective speed
+refuses 2 "write \"min VEC\" or \"max VEC\"" $autotune saxpy n=5 --objective VEC --quiet
 
 # ---- an effort is a budget; the same one again has nothing to do
 prints "8 trials" $autotune saxpy n=1000 --effort estimate

@@ -60,6 +60,8 @@ TEST(keys_are_known_and_complete) {
       {"cases = {", "options = { '--ptxas-options=-O3,-o=x' }, cases = {", "'--ptxas-options", 40},
       {"cases = {", "options = { '-Da\\nb' }, cases = {", "is not a compiler option", 40},
       {"cases = {", "options = { { '-Da=', 'b' } }, cases = {", "there is no 'b' here", 40},
+      {"cases = {", "metrics = { { 'sec', '1' } }, cases = {", "'sec' already means something", 40},
+      {"cases = {", "metrics = { { 'a', 'b' } }, cases = {", "there is no 'b' here", 40},
       {"cases = {", "macros = 1, cases = {", "macros is true or false", 40},
       {"tolerance = { abs", "tolerance = { absolute", "'absolute' means nothing here", 41},
       {"rel = 0", "", "'rel' is missing here", 41},

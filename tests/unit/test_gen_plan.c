@@ -171,6 +171,53 @@ TEST(launches_may_overlap) {
   }
 }
 
+#define METRICS "metrics = { { 'rate', 'flops / sec' }, { 'cost', 'rate * B + joules' } },\n  sizes"
+
+static double metric(street *s, const char *text, const char *config) {
+  const double x[GEN_MEASURED] = {
+      [GEN_MEASURED_sec] = 0.5, [GEN_MEASURED_joules] = 3, [GEN_MEASURED_registers] = 40};
+  gen_metric m;
+  double value;
+  assert_ok(gen_config_parse(s->t, config, &s->c, &s->e), &s->e);
+  assert_ok(gen_metric_parse(s->t, text, &s->a, &m, &s->e), &s->e);
+  assert_ok(gen_metric_value(s->g, &s->c, &m, x, &value, &s->e), &s->e);
+  return value;
+}
+
+TEST(metrics_read_what_was_measured) {
+  auto_street s = street_mini("sizes", METRICS, "n=100");
+  gen_metric m;
+  const gen_data *d;
+  assert_int_equal(s.t->n_metrics, 2);
+  assert_string_equal(s.t->metrics[1].name, "cost");
+  assert_true(metric(&s, "flops / joules", "B=32") == 100.0 / 3);
+  assert_true(metric(&s, "rate", "B=32") == 200);
+  assert_true(metric(&s, "cost + TILE", "B=64") == 200 * 64 + 3 + 64);
+  assert_true(metric(&s, "cost + TILE", "B=64,MODE=wide") == 200 * 64 + 3 + 256);
+  assert_true(metric(&s, "registers * n + dev_warp * bytes", "B=32") == 4000 + 32 * 800);
+  assert_ok(gen_metric_parse(s.t, "cost", &s.a, &m, &s.e), &s.e);
+  assert_int_equal(m.measured,
+                   1 << GEN_MEASURED_sec | 1 << GEN_MEASURED_joules | 1 << GEN_MEASURED_flops);
+  assert_true(m.reads_config);
+  assert_ok(gen_metric_parse(s.t, "rate", &s.a, &m, &s.e), &s.e);
+  assert_false(m.reads_config);
+  assert_ok(gen_data_make(s.g, 1, &s.a, &d, &s.e), &s.e); /* arguments have their values again */
+  assert_true(dtype_decode(DTYPE_f32, d->args[1].bits) == 12.5);
+}
+
+TEST(metrics_are_checked) {
+  static const char *const wrong[][2] = {{"flop / sec", "did you mean 'flops'?"},
+                                         {"kind", "a number is needed, not a text"},
+                                         {"sec +", "a value is missing"},
+                                         {"factor", "there is no 'factor'"}};
+  auto_street s = street_mini("sizes", METRICS, "n=100");
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    gen_metric m;
+    err e = {0};
+    assert_fails(gen_metric_parse(s.t, wrong[i][0], &s.a, &m, &e), &e, ERR_USAGE, wrong[i][1]);
+  }
+}
+
 TEST(outputs_may_have_their_own_tolerance) {
   auto_street s =
       street_mini("'out', count = 'n'",

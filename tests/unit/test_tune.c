@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "file.h"
 #include "tune.h"
 #include "gen.h"
+#include "h200.h"
 
 static const char *device = "emu";
 
@@ -292,6 +294,89 @@ BED_TEST(the_phases_add_up) {
   assert_true(p->load + p->check + p->measure <= last.sec);
   assert_int_equal(p->jobs, 2);
   close_session(b);
+}
+
+/* ---- objectives ------------------------------------------------------------------------------- */
+
+typedef struct goals { /* an objective of saxpy */
+  gen_template *t;
+  gen_instance *g;
+  arena a;
+  tune_objective o;
+  scorer s;
+  err e;
+} goals;
+
+static int goals_open(goals *x, const char *objective) {
+  gen_problem p;
+  *x = (goals){.t = NULL};
+  assert_ok(gen_open(NULL, "saxpy", &x->t, &x->e), &x->e);
+  assert_ok(gen_problem_parse(x->t, "n=1000", &p, &x->e), &x->e);
+  assert_ok(gen_instance_new(x->t, &p, h200, N_H200, &x->g, &x->e), &x->e);
+  TRY(tune_objective_parse(x->t, objective, &x->a, &x->o, &x->e));
+  return scorer_init(&x->s, &x->o, x->t, x->g, &x->e);
+}
+
+static void goals_close(goals *x) {
+  gen_instance_free(x->g);
+  gen_close(x->t);
+  arena_clear(&x->a);
+}
+
+static double goals_score(goals *x, double sec, double joules, double registers) {
+  gen_config c;
+  const double values[GEN_MEASURED] = {[GEN_MEASURED_sec] = sec,
+                                       [GEN_MEASURED_joules] = joules,
+                                       [GEN_MEASURED_registers] = registers};
+  gen_config_default(x->t, &c);
+  return scorer_score(&x->s, &c, values, NULL);
+}
+
+TEST(test_objectives_score) {
+  static const struct {
+    const char *text;
+    double score; /* of 0.5 s, 4 J, 16 registers; saxpy has 2 operations an element */
+    bool is_time;
+  } cases[] = {{"time", 0.5, true},
+               {"energy", 4, false},
+               {"edp", 2, false},
+               {"flops/joules", 1.0 / 500, false},
+               {"min flops/joules", 500, false},
+               {"sec, registers", 2.8284271247461903, false},
+               {"max(sec, joules), energy", 4, false},
+               {"max BLOCK", 1.0 / 256, false},
+               {"min spill", 1e-12, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    goals x;
+    assert_ok(goals_open(&x, cases[i].text), &x.e);
+    assert_true(fabs(goals_score(&x, 0.5, 4, 16) / cases[i].score - 1) < 1e-9);
+    assert_int_equal(tune_objective_is_time(&x.o), cases[i].is_time);
+    goals_close(&x);
+  }
+}
+
+TEST(test_objectives_that_mean_nothing) {
+  static const char *const wrong[][2] = {{"speed", "there is no 'speed'"},
+                                         {"BLOCK", "write \"min BLOCK\" or \"max BLOCK\""},
+                                         {"joules / sec", "\"min joules / sec\""},
+                                         {"time,", "an expression is empty"},
+                                         {"sec,sec,sec,sec,sec", "more than 4"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    goals x;
+    assert_fails(goals_open(&x, wrong[i][0]), &x.e, ERR_USAGE, wrong[i][1]);
+    goals_close(&x);
+  }
+}
+
+TEST(test_what_nothing_beats_is_the_front) {
+  static const double values[][OBJECTIVE_MOST] = {{1, 5}, {2, 5}, {2, 9}, {3, 9}, {1, 5}, {0.5, 1}};
+  static const bool wanted[] = {true, false, true, false, true, true};
+  bool front[6];
+  goals x;
+  assert_ok(goals_open(&x, "time, flops/sec"), &x.e);
+  pareto_front(&x.s, values, 6, front);
+  assert_memory_equal(front, wanted, sizeof wanted);
+  goals_close(&x);
 }
 
 int main(int argc, char **argv) {

@@ -52,7 +52,7 @@
   X(start, "FROM",                                                                                  \
     "try first near problems' best: all (default), tuned (none built in), none; or FILE.txt")       \
   X(objective, "WHAT",                                                                              \
-    "minimise time (default), energy, or edp, their product; energy needs a GPU")                   \
+    "time (default), energy, edp, or expressions: \"flops/joules\", \"time, registers\"")           \
   X(timing, "HOW", "stream: one launch after another (default); graph: in CUDA graphs")             \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")           \
   X(seed, "N", "seed of random choices (default 1)")                                                \

@@ -52,7 +52,7 @@ int tune_settings(const cli *c, gen_template *t, arena *a, progress *p, tune_opt
   TRY(tune_settings_common(c, p, o, e));
   TRY(parse_effort(c, a, o, e));
   TRY(parse_start(c->start, &o->start, e));
-  TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
+  TRY(c->objective ? tune_objective_parse(t, c->objective, a, &o->objective, e) : 0);
   return c->start && text_is_path(c->start) ? initial_configs_read(t, c->start, a, &o->given, e)
                                             : 0;
 }

@@ -76,11 +76,13 @@ const cli_verb cli_verbs[] = {
      " db templates json ", NULL, cmd_list},
     {"show", NULL, "show FAMILY [FIELD=VALUE ...] [--importance]",
      "Show the best configurations of a family's problems, or of one problem.",
-     " device db templates timing top importance json ",
+     " device db templates timing top objective importance json ",
      PROBLEM
      "With at least one field: the fastest configurations and the failures of that problem. With\n"
      "--importance: which parameters the time depends on, by functional ANOVA of a forest of\n"
-     "regression trees over the trials, for each parameter and the strongest pairs (--top).\n",
+     "regression trees over the trials, for each parameter and the strongest pairs (--top).\n"
+     "With --objective: the best by it; by several, as \"time, registers\", the trials that no other\n"
+     "beats in all of them, their Pareto front.\n",
      cmd_show},
     {"learned", NULL, "learned FAMILY [FIELD=VALUE ...] [--by PARAMETER,...]",
      "Show which values of parameters are best for which problems, as a table.",

@@ -45,5 +45,10 @@ int print_space(const cli *c, const gen_template *t, gen_instance *g, const char
 /* show_importance -- print `show --importance` of a problem's trials; cmd_importance.c */
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e);
+/* show_objective -- the same of `show --objective`; show_objective.c */
+int show_objective(const cli *c, cli_kernel *k, db *d, const db_result *rows, size_t n, int64_t top,
+                   err *e);
+/* show_metrics -- append the template's own metrics of a trial, as far as what they read is known */
+void show_metrics(const cli *c, const cli_kernel *k, db *d, const db_result *row, str *s);
 
 #endif

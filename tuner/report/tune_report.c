@@ -72,15 +72,26 @@ static void add_rows(const tune_report *r, str *s) {
   }
 }
 
-static void add_energy(const tune_report *r, str *s) {
+/* The best by another objective than time. */
+static void add_objective(const tune_report *r, str *s) {
   const tune_state *t = r->state;
+  const tune_objective *o = t->objective;
+  if (tune_objective_is_time(o) || !isfinite(t->best_sec)) {
+    return;
+  }
+  str_add(s, "  best by ");
+  for (size_t i = 0; i < o->n; i++) {
+    str_addf(s, "%s%s %.4g", i ? ", " : "", o->goals[i].text, t->best_values[i]);
+  }
+  str_add(s, ": ");
+  format_sec(s, t->best_sec);
   if (t->best_joules > 0) {
-    str_addf(s, "  least %s: %.4g J, %.0f W, ",
-             t->objective == TUNE_EDP ? "energy x time" : "energy", t->best_joules,
-             t->best_joules / t->best_sec);
-    format_sec(s, t->best_sec);
-    str_add(s, "  ");
-    add_config(r, t->best_config, s);
+    str_addf(s, ", %.4g J, %.0f W", t->best_joules, t->best_joules / t->best_sec);
+  }
+  str_add(s, "  ");
+  add_config(r, t->best_config, s);
+  if (o->n > 1) {
+    str_addf(s, "  their Pareto front: autotune show ... --objective \"%s\"\n", o->text);
   }
 }
 
@@ -138,7 +149,7 @@ void tune_report_text(const tune_report *r, str *s) {
     str_addf(s, "  on data recorded in a program: %s\n", r->data);
   }
   add_rows(r, s);
-  add_energy(r, s);
+  add_objective(r, s);
   if (default_row(r) == r->n) {
     str_add(s, "  the default was not measured or failed\n");
   }
@@ -162,14 +173,23 @@ static void add_best_json(const tune_report *r, str *s) {
   }
 }
 
-static void add_energy_json(const tune_state *t, str *s) {
-  if (t->best_joules > 0) {
-    jw_open(s, "best");
-    jw_real(s, "joules", 6, t->best_joules);
-    jw_real(s, "seconds", 9, t->best_sec);
-    jw_text(s, "config", t->best_config);
-    jw_close(s);
+static void add_objective_json(const tune_state *t, str *s) {
+  const tune_objective *o = t->objective;
+  if (tune_objective_is_time(o) || !isfinite(t->best_sec)) {
+    return;
   }
+  jw_open(s, "best");
+  if (t->best_joules > 0) {
+    jw_real(s, "joules", 6, t->best_joules);
+  }
+  jw_real(s, "seconds", 9, t->best_sec);
+  jw_open(s, "objectives");
+  for (size_t i = 0; i < o->n; i++) {
+    jw_real(s, o->goals[i].text, 6, t->best_values[i]);
+  }
+  jw_close(s);
+  jw_text(s, "config", t->best_config);
+  jw_close(s);
 }
 
 void tune_report_json(const tune_report *r, str *s) {
@@ -184,7 +204,7 @@ void tune_report_json(const tune_report *r, str *s) {
   add_best_json(r, s);
   jw_text(s, "timing", t->replay == RT_GRAPH ? "graph" : "stream");
   jw_text(s, "objective", tune_objective_name(t->objective));
-  add_energy_json(t, s);
+  add_objective_json(t, s);
   jw_real(s, "sec", 4, t->sec);
   jw_integer(s, "settled", (int64_t)t->settled);
   if (r->data) {

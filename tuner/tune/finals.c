@@ -73,7 +73,8 @@ static void add_default(final *x) {
 static void choose(final *x, size_t most) {
   const db_result *row;
   add_default(x);
-  for (size_t i = 0; i < x->n_rows && x->s->o.objective != TUNE_TIME && x->n <= FASTEST; i++) {
+  for (size_t i = 0;
+       i < x->n_rows && !tune_objective_is_time(&x->s->o.objective) && x->n <= FASTEST; i++) {
     if (x->rows[i].row->t.status == DB_OK && x->rows[i].row->t.image) {
       add(x, x->rows[i].row);
     }
@@ -147,6 +148,20 @@ static int images_of(tune_session *s, final *x, measure_image *images, err *e) {
   return 0;
 }
 
+static void note_best(tune_session *s, const finalist *f, const measured *m) {
+  double x[GEN_MEASURED], values[OBJECTIVE_MOST] = {0};
+  measured_of(f->row, m->energy_j, x);
+  x[GEN_MEASURED_sec] = m->times.median;
+  const double score = scorer_score(&s->scorer, &f->config, x, values);
+  if (score < s->best.score) {
+    s->best.score = score;
+    s->state.best_sec = m->times.median;
+    s->state.best_joules = m->energy_j;
+    memcpy(s->state.best_values, values, sizeof values);
+    snprintf(s->state.best_config, sizeof s->state.best_config, "%s", f->row->t.config);
+  }
+}
+
 static int run(tune_session *s, const final *x, const measure_image *images, measured *out,
                err *e) {
   if (!s->pipe.m.w.pid) {
@@ -156,19 +171,13 @@ static int run(tune_session *s, const final *x, const measure_image *images, mea
   s->state.best_sec = s->best.score = INFINITY;
   bool counted = false; /* repeats are of the race as a whole */
   for (size_t i = 0; i < x->n; i++) {
-    const double score = scorer_score(&s->scorer, out[i].times.median, out[i].energy_j);
     if (out[i].status != DB_OK) {
       continue;
     }
     TRY(samples_put(s->db, &s->pipe.m.info, x->f[i].row->trial, DB_FINAL, &out[i], e));
     samples_note(&s->state.health, &out[i], counted);
     counted = true;
-    if (score < s->best.score) {
-      s->best.score = score;
-      s->state.best_sec = out[i].times.median;
-      s->state.best_joules = out[i].energy_j;
-      snprintf(s->state.best_config, sizeof s->state.best_config, "%s", x->f[i].row->t.config);
-    }
+    note_best(s, &x->f[i], &out[i]);
   }
   return 0;
 }
@@ -180,7 +189,7 @@ int finals_race(tune_session *s, err *e) {
   measured *out = ARENA_ARRAY(&s->problem.memory, measured, MEASURE_RACERS);
   final x = {.s = s};
   TRY(session_results(s, &s->problem.memory, &rows, &x.n_rows, e));
-  TRY(known_score(s->db, &s->scorer, rows, x.n_rows, &s->problem.memory, &scores, e));
+  TRY(known_score(s->t, s->db, &s->scorer, rows, x.n_rows, &s->problem.memory, &scores, e));
   x.rows = scores;
   choose(&x, s->o.finalists ? s->o.finalists : FINALISTS);
   if (!out) {

@@ -8,7 +8,7 @@ static int joules_of(db *d, const scorer *s, const db_result *row, double *joule
   db_sample sample;
   err miss = {0};
   *joules = 0;
-  if (s->objective == TUNE_TIME) {
+  if (!s->o || !tune_objective_reads(s->o, GEN_MEASURED_joules)) {
     return 0;
   }
   int rc = db_sample_get(d, row->trial, &a, &sample, &miss);
@@ -16,19 +16,29 @@ static int joules_of(db *d, const scorer *s, const db_result *row, double *joule
   return rc && rc != ERR_NOTFOUND ? err_copy(e, rc, &miss) : 0;
 }
 
-int known_score(db *d, scorer *s, const db_result *rows, size_t n, arena *a, scored **out, err *e) {
+static int score(const gen_template *t, db *d, scorer *s, scored *x, err *e) {
+  const double sec = db_result_sec(x->row);
+  double joules, measured[GEN_MEASURED];
+  gen_config c = {0};
+  TRY(joules_of(d, s, x->row, &joules, e));
+  scorer_note(s, sec, joules);
+  measured_of(x->row, joules, measured);
+  if (!s->o || !s->o->reads_config || !gen_config_parse(t, x->row->t.config, &c, NULL)) {
+    x->score = scorer_score(s, &c, measured, x->values);
+  }
+  return 0;
+}
+
+int known_score(const gen_template *t, db *d, scorer *s, const db_result *rows, size_t n, arena *a,
+                scored **out, err *e) {
   scored *list = *out = ARENA_ARRAY(a, scored, n + 1);
   if (!list) {
     return err_set(e, ERR_NOMEM, "out of memory for %zu trials", n);
   }
   for (size_t i = 0; i < n; i++) {
-    const double sec = db_result_sec(&rows[i]);
-    double joules;
-    list[i] = (scored){&rows[i], INFINITY};
-    if (rows[i].t.status == DB_OK && sec > 0) {
-      TRY(joules_of(d, s, &rows[i], &joules, e));
-      scorer_note(s, sec, joules);
-      list[i].score = scorer_score(s, sec, joules);
+    list[i] = (scored){&rows[i], INFINITY, {0}};
+    if (rows[i].t.status == DB_OK && db_result_sec(&rows[i]) > 0) {
+      TRY(score(t, d, s, &list[i], e));
     }
   }
   return 0;

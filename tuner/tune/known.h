@@ -10,12 +10,15 @@
 
 typedef struct scored {
   const db_result *row;
-  double score; /* INFINITY: it failed, or was never timed */
+  double score;                  /* INFINITY: it failed, or was never timed */
+  double values[OBJECTIVE_MOST]; /* of the objectives, where there is a score */
 } scored;
 
 /* known_score -- a score for each row, with the energy of its latest sample
- *   in  d  not read when the objective is time */
-int known_score(db *d, scorer *s, const db_result *rows, size_t n, arena *a, scored **out, err *e);
+ *   in  t  of which the rows are
+ *       d  not read unless the objective reads energy */
+int known_score(const gen_template *t, db *d, scorer *s, const db_result *rows, size_t n, arena *a,
+                scored **out, err *e);
 
 typedef struct known_point {
   size_t point;

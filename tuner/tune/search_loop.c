@@ -59,6 +59,18 @@ static void count(tune_session *s, const candidate *c, const measured *m) {
   samples_note(&s->state.health, m, false);
 }
 
+static scored score_of(const tune_session *s, const candidate *c, const measured *m) {
+  scored out = {.score = INFINITY};
+  const double x[GEN_MEASURED] = {
+      [GEN_MEASURED_sec] = m->times.median,  [GEN_MEASURED_joules] = m->energy_j,
+      [GEN_MEASURED_registers] = c->regs,    [GEN_MEASURED_spill] = (double)c->spill,
+      [GEN_MEASURED_smem] = (double)c->smem, [GEN_MEASURED_error] = m->error};
+  if (m->status == DB_OK) {
+    out.score = scorer_score(&s->scorer, &c->config, x, out.values);
+  }
+  return out;
+}
+
 /* Store the result, tell it to the strategy, report it: only stored results are reported. */
 static int finish(void *self, candidate *c, const measured *m, err *e) {
   tune_session *s = self;
@@ -75,11 +87,11 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
                    .spread = ok ? rt_times_spread(&m->times) : 0};
   int rc = store_result(s, m, &row, e);
   scorer_note(&s->scorer, m->times.median, m->energy_j);
-  const double score = ok ? scorer_score(&s->scorer, m->times.median, m->energy_j) : INFINITY;
+  const scored score = score_of(s, c, m);
   if (!rc && ok) {
-    session_note_best(s, row.t.config, m->times.median, m->energy_j, score);
+    session_note_best(s, row.t.config, m->times.median, m->energy_j, &score);
   }
-  tell(s, c->point, score);
+  tell(s, c->point, score.score);
   count(s, c, m);
   if (!rc) {
     s->state.measured = m;
@@ -131,10 +143,18 @@ static candidate *next_ready(tune_session *s) {
   return c;
 }
 
+/* Times the fastest one's time: what is slower cannot be the best, and is not timed to the end. */
+static double within(const tune_objective *o) {
+  const uint32_t cost = 1u << GEN_MEASURED_sec | 1u << GEN_MEASURED_joules |
+                        1u << GEN_MEASURED_flops | 1u << GEN_MEASURED_bytes;
+  const bool by_cost = o->n == 1 && !(o->measured & ~cost) && !o->reads_config;
+  return tune_objective_is_time(o) ? 1 : by_cost ? ENERGY_WITHIN : INFINITY;
+}
+
 static int feed_measurer(tune_session *s, err *e) {
   candidate *c = s->pipe.measuring ? NULL : next_ready(s);
   const double fastest = s->best.fastest;
-  const double limit = s->o.objective == TUNE_TIME ? fastest : ENERGY_WITHIN * fastest;
+  const double limit = within(&s->o.objective) * fastest;
   return c ? pipeline_measure(&s->pipe, c, limit, limit, e) : 0;
 }
 

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "file.h"
 
@@ -15,7 +16,7 @@ int session_results(tune_session *s, arena *a, db_result **rows, size_t *n, err 
 
 int session_know(tune_session *s, const db_result *rows, size_t n, arena *a, scored **scores,
                  err *e) {
-  TRY(known_score(s->db, &s->scorer, rows, n, a, scores, e));
+  TRY(known_score(s->t, s->db, &s->scorer, rows, n, a, scores, e));
   TRY(known_load(s->t, s->problem.space, *scores, n, a, &s->known, e));
   for (size_t i = 0; i < s->known.n; i++) {
     search_tell(s->problem.search, s->known.p[i].point, s->known.p[i].score);
@@ -24,16 +25,17 @@ int session_know(tune_session *s, const db_result *rows, size_t n, arena *a, sco
 }
 
 void session_note_best(tune_session *s, const char *config, double sec, double joules,
-                       double score) {
+                       const scored *x) {
   session_best *b = &s->best;
   b->fastest = sec < b->fastest ? sec : b->fastest;
-  if (score < b->score) {
-    b->score = score;
+  if (x->score < b->score) {
+    b->score = x->score;
+    memcpy(s->state.best_values, x->values, sizeof x->values);
     s->state.best_sec = sec;
     s->state.best_joules = joules;
     b->n_steps -= b->n_steps == STEPS_MOST;
     b->steps[b->n_steps].trial = s->state.tried + 1;
-    b->steps[b->n_steps++].score = score;
+    b->steps[b->n_steps++].score = x->score;
     snprintf(s->state.best_config, sizeof s->state.best_config, "%s", config);
   }
 }

@@ -81,7 +81,7 @@ int session_know(tune_session *s, const db_result *rows, size_t n, arena *a, sco
                  err *e);
 /* session_note_best -- keep it if its score is the best so far */
 void session_note_best(tune_session *s, const char *config, double sec, double joules,
-                       double score);
+                       const scored *x);
 /* session_report -- to the caller; trial NULL: the phase has changed */
 void session_report(tune_session *s, const db_result *trial);
 /* session_spent -- add the seconds since `from` to a phase */

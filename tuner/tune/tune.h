@@ -29,16 +29,17 @@ typedef struct tune_state { /* of the search under way; what a progress line sho
   uint64_t tried;                  /* by this run */
   uint64_t failed[DB_CRASHED + 1]; /* of those, by db_status; DB_OK counts the successes */
   uint64_t compiled_ahead;
-  double sec, sec_before; /* spent by this run; by earlier ones */
-  double best_sec;        /* INFINITY: none yet */
-  double best_joules;     /* of the same; 0: not measured */
+  double sec, sec_before;             /* spent by this run; by earlier ones */
+  double best_sec;                    /* INFINITY: none yet */
+  double best_joules;                 /* of the same; 0: not measured */
+  double best_values[OBJECTIVE_MOST]; /* likewise, of the objectives */
   char best_config[1024];
   uint64_t settled;  /* the first trial of this run within 3 % of the best, before the finals; 0: it
                         was known before, or nothing worked */
   const char *phase; /* "search", "finals", "done" */
   tune_phases phases;
   tune_health health;
-  tune_objective objective;
+  const tune_objective *objective;
   rt_replay replay;
   const measured *measured; /* of the trial that is reported; NULL for a change of phase */
 } tune_state;

@@ -25,7 +25,9 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
       .device = o->device,
       .jobs = o->jobs,
       .timeout_sec = o->timeout_sec,
-      .how = {.replay = o->replay, .energy_sec = o->objective == TUNE_TIME ? 0 : ENERGY_SEC}};
+      .how = {.replay = o->replay,
+              .energy_sec =
+                  tune_objective_reads(&o->objective, GEN_MEASURED_joules) ? ENERGY_SEC : 0}};
   const pipeline_owner owner = search_loop_owner(s);
   const int rc = pipeline_open(&s->pipe, t, d, c, &options, &owner, e);
   if (rc) {
@@ -49,7 +51,7 @@ static void close_problem(tune_session *s) {
   s->next = (session_proposals){.rng = s->next.rng};
   s->sync = (session_sync){.at = s->sync.at};
   s->best = (session_best){.score = INFINITY, .fastest = INFINITY};
-  s->scorer = (scorer){.objective = s->o.objective};
+  s->scorer = (scorer){0};
   s->known = (known_points){0};
 }
 
@@ -107,6 +109,7 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   x->p = *p;
   gen_problem_text(s->t, p, &x->text);
   TRY(rt_instance_new(s->t, p, &s->pipe.m.info, &x->g, e));
+  TRY(scorer_init(&s->scorer, &s->o.objective, s->t, x->g, e));
   TRY(session_results(s, &x->memory, &x->rows, &x->n_rows, e));
   s->state.known = s->state.known_before = x->n_rows;
   TRY(db_effort_get(s->db, s->pipe.template_id, s->pipe.device_id, str_text(&x->text),
@@ -165,7 +168,7 @@ static int load_known(tune_session *s, err *e) {
   for (size_t i = 0; i < x->n_rows; i++) {
     if (isfinite(scores[i].score)) {
       const db_result *r = &x->rows[i];
-      session_note_best(s, r->t.config, db_result_sec(r), 0, scores[i].score);
+      session_note_best(s, r->t.config, db_result_sec(r), 0, &scores[i]);
       s->best.n_steps = 1; /* known before this run's first trial */
       s->best.steps[0].trial = 0;
       s->best.steps[0].score = s->best.score;
@@ -223,7 +226,7 @@ int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e
   s->state = (tune_state){.best_sec = INFINITY,
                           .phase = "search",
                           .phases.jobs = s->pipe.pool.n,
-                          .objective = s->o.objective,
+                          .objective = &s->o.objective,
                           .replay = s->o.replay};
   int rc = open_problem(s, p, e);
   rc = rc ? rc : describe_problem(s, e);

@@ -45,6 +45,9 @@ int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e
     const void *bytes = format == RT_CUBIN ? row.cubin : row.ptx;
     size_t n = format == RT_CUBIN ? row.n_cubin : row.n_ptx;
     str_add_n(&c->image, bytes, n);
+    c->regs = row.regs;
+    c->spill = row.spill;
+    c->smem = row.smem;
     *found = n > 0;
   }
   return rc;
@@ -67,6 +70,9 @@ int candidate_built(candidate *c, db *d, const compiled *built, const char *arch
                   .n_ptx = cubin ? 0 : built->n_ptx,
                   .sec = built->sec};
   str_add_n(&c->image, cubin ? built->cubin : built->ptx, cubin ? built->n_cubin : built->n_ptx);
+  c->regs = built->regs;
+  c->spill = built->spill;
+  c->smem = built->smem;
   return db_image_put(d, &row, e);
 }
 

@@ -13,7 +13,9 @@ typedef struct candidate {
   str source;
   size_t body;
   char key[HASH_TEXT];
-  str image;  /* what the device loads; empty until built */
+  str image; /* what the device loads; empty until built */
+  int regs;  /* of the image, as the next two */
+  int64_t spill, smem;
   bool ahead; /* compile only: store the image, do not measure */
   struct candidate *next;
 } candidate;

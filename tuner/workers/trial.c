@@ -24,7 +24,8 @@ int trial_open(trial_state *s, const char *name, err *note, err *e) {
     rt_nvml_open(s->device->info.uuid, &s->nvml, note);
   }
   if (s->how.energy_sec > 0 && (!s->nvml || rt_nvml_joules(s->nvml) < 0)) {
-    return err_set(e, ERR_USAGE, "%s does not report energy%s%s: use --objective time",
+    return err_set(e, ERR_USAGE,
+                   "%s does not report energy%s%s: use --objective time, or another without joules",
                    s->device->info.name, note->code ? "; " : "", note->message);
   }
   return 0;

@@ -128,11 +128,11 @@ int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n
   search_space view;
   known_points known;
   str s = {0};
-  scorer by_time = {.objective = TUNE_TIME};
+  scorer by_time = {0};
   scored *scores;
   importance *m = arena_new(&k->memory, sizeof *m);
   TRY(m ? 0 : err_nomem(e));
-  TRY(known_score(NULL, &by_time, rows, n, &k->memory, &scores, e));
+  TRY(known_score(k->t, NULL, &by_time, rows, n, &k->memory, &scores, e));
   TRY(gen_space_new(k->g, &space, e));
   search_space_view(space, k->t, &view);
   TRY(known_load(k->t, space, scores, n, &k->memory, &known, e));

@@ -7,15 +7,17 @@
 #include "print.h"
 #include "verbs.h"
 
-static void add_result(const cli_kernel *k, const db_result *r, str *s) {
+static void add_result(const cli *c, const cli_kernel *k, db *d, const db_result *r, str *s) {
   auto_str time = {0}, words = {0};
   const size_t start = s->n;
   config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
   if (r->t.status == DB_OK) {
     format_sec(&time, db_result_sec(r));
-    str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers  %s\n", str_text(&time),
-             r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread, r->regs,
-             str_text(&words));
+    str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers", str_text(&time),
+             r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread,
+             r->regs);
+    show_metrics(c, k, d, r, s);
+    str_addf(s, "  %s\n", str_text(&words));
   } else {
     str_addf(s, "  %s%9s %s%s: %s  %s\n", style(stdout, STYLE_NOTE), "-",
              db_status_name(r->t.status), style_end(stdout), r->t.reason ? r->t.reason : "",
@@ -66,7 +68,7 @@ static void add_sample_json(str *s, db *d, int64_t trial) {
   add_batches_json(s, x.batches);
 }
 
-static void add_result_json(str *s, db *d, const db_result *r) {
+static void add_result_json(const cli *c, const cli_kernel *k, str *s, db *d, const db_result *r) {
   jw_open(s, NULL);
   jw_text(s, "config", r->t.config);
   jw_text(s, "status", db_status_name(r->t.status));
@@ -76,6 +78,11 @@ static void add_result_json(str *s, db *d, const db_result *r) {
     jw_real(s, "spread", 3, r->spread);
     jw_integer(s, "registers", r->regs);
     jw_real(s, "error", 6, r->t.error);
+    if (k->t->n_metrics) {
+      jw_open(s, "metrics");
+      show_metrics(c, k, d, r, s);
+      jw_close(s);
+    }
     add_sample_json(s, d, r->trial);
   } else {
     jw_text(s, "reason", r->t.reason ? r->t.reason : "");
@@ -92,9 +99,9 @@ static void print_results(const cli *c, const cli_kernel *k, db *d, const db_res
     bool ok = rows[i].t.status == DB_OK;
     if ((ok ? good : bad) < top) {
       if (c->json) {
-        add_result_json(&s, d, &rows[i]);
+        add_result_json(c, k, &s, d, &rows[i]);
       } else {
-        add_result(k, &rows[i], &s);
+        add_result(c, k, d, &rows[i], &s);
       }
     }
     good += ok;
@@ -117,6 +124,9 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
   }
   if (!c->json) {
     printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
+  }
+  if (c->objective) {
+    return show_objective(c, &k, d, rows, n, top, e);
   }
   print_results(c, &k, d, rows, n, top);
   return 0;
@@ -174,6 +184,10 @@ int cmd_show(const cli *c, err *e) {
   if (c->importance && c->n_words < 2) {
     return err_set(e, ERR_USAGE,
                    "--importance is of one problem: name it, as in autotune show %s FIELD=VALUE",
+                   c->words[0]);
+  }
+  if (c->objective && c->n_words < 2) {
+    return err_set(e, ERR_USAGE, "--objective is of one problem: autotune show %s FIELD=VALUE",
                    c->words[0]);
   }
   TRY(cli_open_db(c, DB_READ, &d, e));
