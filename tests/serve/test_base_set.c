@@ -1,11 +1,21 @@
 /* test_base_set.c -- where there is no NVRTC and nothing is tuned, typed calls are served from the base
- * set, at any size. It is made here, of a few families that compile quickly. */
+ * set, at any size. It is made here, of a few families that compile quickly. Runs on any device:
+ * test_base_set [--device NAME]; by default on emulated ones of three architectures. */
 #define _GNU_SOURCE
 #include "base_make.h"
 #include "serve_fixture.h"
 
+static const char *devices[] = {"emu:h200", "emu:a100", "emu:l40s"};
+static int n_devices = 3;
+
 static char base_folder[] = "/tmp/test_base.XXXXXX";
 static char base_path[64];
+
+static const char all_archs[] = "sm_80,sm_90a,compute_80,compute_90";
+
+static bool is_emulated(void) {
+  return !strncmp(device_name, "emu", 3);
+}
 
 static int make_base(void **state) {
   static const char *const families[] = {"saxpy", "transpose", "histogram", "segmented_reduce"};
@@ -17,7 +27,7 @@ static int make_base(void **state) {
   (void)state;
   assert_non_null(mkdtemp(base_folder));
   snprintf(base_path, sizeof base_path, "%s/tuned.base", base_folder);
-  assert_ok(base_archs_parse("compute_90,compute_80", &a, &r, &e), &e);
+  assert_ok(base_archs_parse(is_emulated() ? "compute_90,compute_80" : all_archs, &a, &r, &e), &e);
   assert_ok(base_make(&r, &made, &e), &e);
   assert_int_equal(made.n_failed, 0);
   assert_int_equal(made.n_kept, 0);
@@ -47,11 +57,8 @@ static void open_without_compiler(fixture *f, const char *device) {
   open_promising(f, device, NULL);
 }
 
-static const char *const devices[] = {"emu:h200", "emu:a100", "emu:l40s"};
-enum { N_DEVICES = sizeof devices / sizeof *devices };
-
 CONTEXT_TEST(saxpy_is_served) {
-  for (int i = 0; i < N_DEVICES; i++) {
+  for (int i = 0; i < n_devices; i++) {
     open_without_compiler(f, devices[i]);
     for (size_t n = 0; n < 70; n += 3) {
       assert_true(saxpy_is_right(f, n));
@@ -73,7 +80,7 @@ static void assert_transposes(fixture *f, int rows, int cols) {
 }
 
 CONTEXT_TEST(transpose_is_served) {
-  for (int i = 0; i < N_DEVICES; i++) {
+  for (int i = 0; i < n_devices; i++) {
     open_without_compiler(f, devices[i]);
     assert_transposes(f, 33, 70);
     assert_transposes(f, 1, 5);
@@ -103,7 +110,7 @@ static void assert_counts(fixture *f, int bins) {
 }
 
 CONTEXT_TEST(histogram_is_served) {
-  for (int i = 0; i < N_DEVICES; i++) {
+  for (int i = 0; i < n_devices; i++) {
     open_without_compiler(f, devices[i]);
     assert_counts(f, 1);
     assert_counts(f, 100);
@@ -130,7 +137,7 @@ static void assert_segment_sums(fixture *f) {
 CONTEXT_TEST(every_promise_is_kept) {
   static const char *const promises[] = {"any", "run", "shape"};
   for (size_t i = 0; i < 3; i++) {
-    open_promising(f, "emu:h200", promises[i]);
+    open_promising(f, devices[0], promises[i]);
     assert_segment_sums(f);
     assert_string_equal(strrchr(inside(f)->newest->info.problem, '=') + 1, promises[i]);
   }
@@ -161,5 +168,9 @@ CONTEXT_TEST(what_the_set_lacks_is_refused) {
 
 int main(int argc, char **argv) {
   device_name = device_argument(argc, argv, "emu");
+  if (!is_emulated()) {
+    devices[0] = device_name;
+    n_devices = 1;
+  }
   return tests_run_with(NULL, make_base, remove_base);
 }
