@@ -309,6 +309,10 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->file = rule->file;
   d->a = rule->a ? real(j, rule->a) : 0;
   d->b = rule->b ? real(j, rule->b) : 0;
+  if (d->fill == GEN_FILL_UNIFORM && !rule->a) { /* the template does not say */
+    d->a = dtype_is_float(d->type) ? -1 : 0;
+    d->b = dtype_is_float(d->type) ? 1 : 100;
+  }
   if (d->fill == GEN_FILL_BITS && !(d->a >= 1 && d->a <= 64 && d->a == floor(d->a))) {
     gen_fail(&j->g->t->box, ERR_TEMPLATE, rule->a->at, "bits of %g words; from 1 to 64", d->a);
   }

@@ -193,15 +193,27 @@ static const char *const *read_texts(gen_reader *r, const char *key, size_t *n) 
   return texts;
 }
 
+/* Without a list, the problem with its defaults. */
+static const char *const *read_size_list(gen_reader *r, bool there, const char *key, size_t *n) {
+  static const char *const preset[] = {""};
+  const char *const *texts = there ? read_texts(r, key, n) : NULL;
+  *n = texts ? *n : 1;
+  return texts ? texts : preset;
+}
+
 static void read_sizes(gen_reader *r) {
   static const char *const keys[] = {"emu", "test", "bench", NULL};
   gen_template *t = &r->t->pub;
-  gen_need(r, "sizes");
-  gen_keys(r, keys);
-  t->sizes_emu = read_texts(r, "emu", &t->n_sizes_emu);
-  t->sizes_test = read_texts(r, "test", &t->n_sizes_test);
-  t->sizes_bench = read_texts(r, "bench", &t->n_sizes_bench);
-  gen_leave(r);
+  const bool there = gen_enter(r, "sizes");
+  if (there) {
+    gen_keys(r, keys);
+  }
+  t->sizes_emu = read_size_list(r, there, "emu", &t->n_sizes_emu);
+  t->sizes_test = read_size_list(r, there, "test", &t->n_sizes_test);
+  t->sizes_bench = read_size_list(r, there, "bench", &t->n_sizes_bench);
+  if (there) {
+    gen_leave(r);
+  }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */

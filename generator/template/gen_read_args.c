@@ -53,7 +53,8 @@ static gen_dir read_dir(gen_reader *r) {
       return (gen_dir)(GEN_IN + i);
     }
   }
-  gen_bad(r, "the direction is \"in\", \"out\" or \"inout\", not \"%s\"", text);
+  gen_bad(r, "the direction is \"in\", \"out\" or \"inout\", not \"%s\"%s", text,
+          strcmp(text, "scratch") ? "" : "; " GEN_SCRATCH_HINT);
 }
 
 static void declare_scalar(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule, size_t i) {
@@ -265,10 +266,8 @@ static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
     read_fill(r, rule);
     gen_leave(r);
   }
-  if (fill == (arg->dir == GEN_OUT)) {
-    gen_bad(r,
-            fill ? "'%s' is poisoned before each launch, being an out buffer; leave out its fill"
-                 : "'fill' is missing here: what tests put into '%s'",
+  if (fill && arg->dir == GEN_OUT) {
+    gen_bad(r, "'%s' is poisoned before each launch, being an out buffer; leave out its fill",
             arg->name);
   }
 }

@@ -97,9 +97,23 @@ static bool among(const char *key, const char *const *keys) {
   return false;
 }
 
+/* What somebody looks for with a key that has another name here; "": not known. */
+static const char *meant(const char *key) {
+  static const char *const scratch[] = {"scratch", "temp", "tmp", "temporary", "buffers", NULL};
+  if (among(key, scratch)) {
+    return "; " GEN_SCRATCH_HINT;
+  }
+  return strcmp(key, "count") && strcmp(key, "fill")
+             ? ""
+             : "; a buffer has a direction before its count, { name, type, \"in\", "
+               "count = ... }, and " GEN_SCRATCH_HINT;
+}
+
 _Noreturn static void fail_key(gen_reader *r, const char *key, const char *const *keys) {
+  const char *hint = meant(key);
   r->marks[r->depth] = gen_mark_key(r->marks[r->depth], key);
-  gen_bad(r, "a key '%s' means nothing here%s", key, gen_suggestion(key, keys, count(keys)).text);
+  gen_bad(r, "a key '%s' means nothing here%s", key,
+          *hint ? hint : gen_suggestion(key, keys, count(keys)).text);
 }
 
 /* Every key of the table is a place of 1..n or one of the names. */

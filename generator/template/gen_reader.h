@@ -20,6 +20,9 @@ typedef struct gen_reader {
 
 /* gen_reader_start -- on the value on top of the stack */
 gen_reader gen_reader_start(tmpl *t);
+#define GEN_SCRATCH_HINT                                                                           \
+  "scratch memory of kernels is a workspace: workspace = { { \"name\", \"f32\", \"count\" } }"
+
 gen_line gen_here(const gen_reader *r);
 void gen_bad(gen_reader *r, const char *format, ...)
     __attribute__((noreturn, format(printf, 2, 3)));

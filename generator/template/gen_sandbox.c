@@ -292,9 +292,47 @@ void gen_box_close(gen_box *b) {
   str_clear(&b->scratch);
 }
 
+static int lines_before(const char *text, const char *at) {
+  int n = 1;
+  for (; text < at; text++) {
+    n += *text == '\n';
+  }
+  return n;
+}
+
+/* Brackets that are open at the end of the last line of [from, to). */
+static int open_brackets(const char *from, const char *to) {
+  int n = 0;
+  for (const char *p = to; p > from && p[-1] != '\n'; p--) {
+    n += (p[-1] == '[') - (p[-1] == ']');
+  }
+  return n;
+}
+
+/* The subscript a[b[i]] ends a text that [[ begins: after a syntax error, say so. */
+static void explain_brackets(lua_State *L, const char *text) {
+  for (const char *at = text, *end; (at = strstr(at, "[[")); at = end + 2) {
+    end = strstr(at + 2, "]]");
+    if (!end) {
+      return;
+    }
+    if (open_brackets(at + 2, end) > 0) {
+      lua_pushfstring(
+          L,
+          "%s; the text that [[ begins in line %d ends at the ]] of a subscript in line "
+          "%d: write it between [==[ and ]==]",
+          lua_tostring(L, -1), lines_before(text, at), lines_before(text, end));
+      return;
+    }
+  }
+}
+
 void gen_push_chunk(gen_box *b, const char *text, size_t n, const char *name) {
   lua_State *L = b->L;
   if (luaL_loadbufferx(L, text, n, lua_pushfstring(L, "=%s", name), "t")) {
+    if (!strcmp(name, "template")) {
+      explain_brackets(L, text);
+    }
     lua_error(L);
   }
   lua_replace(L, -2); /* the name */

@@ -26,6 +26,23 @@ says "the source has no kernel 'scael'; did you mean 'scale'?" 1 $autotune $mist
 says 'extern "C" __global__' 1 $autotune $mistake make=mangled
 prints "2 right, 0 wrong" $autotune check $mistake
 
+# ---- a template's text: brackets that end it, scratch memory, keys that may be left out
+altered() { # WHAT, BY: the template with something else in it
+  sed "s/$1/$2/" $mistake >"$folder/altered.lua"
+  cmp -s $mistake "$folder/altered.lua" && complain "$1 is not in the template"
+}
+line=$(grep -n 'a \* x\[i\];' $mistake | head -1 | cut -d: -f1)
+altered 'a \* x\[i\];' 'a * x[x[i]];'
+refuses 1 "ends at the ]] of a subscript in line $line: write it between [==[ and ]==]" $autotune check "$folder/altered.lua"
+altered '^  space' '  scratch = { { "tmp", "f32", "n" } }, space'
+refuses 1 "a key 'scratch' means nothing here; scratch memory of kernels is a workspace" $autotune check "$folder/altered.lua"
+altered '^  space' '  workspace = { { "tmp", "f32", count = "n" } }, space'
+refuses 1 "a key 'count' means nothing here; a buffer has a direction" $autotune check "$folder/altered.lua"
+altered ', fill = { "uniform", -1, 1 }' ''
+sed -i '/^  sizes/d' "$folder/altered.lua"
+prints "2 right, 0 wrong" $autotune check "$folder/altered.lua"
+prints "2 trials" $autotune "$folder/altered.lua" # without sizes: the problem with its defaults
+
 # ---- nothing that was tried works
 says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong
 says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong # nothing new to try
