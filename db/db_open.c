@@ -198,7 +198,17 @@ static int take_back_wal(db *d, err *e) {
 }
 
 /* With a log, NORMAL survives a kill at any moment, and a power failure costs at most the last
- * rows; a rollback journal needs FULL for that (SQLite manual, PRAGMA synchronous). */
+ * rows; a rollback journal needs FULL for that (SQLite manual, PRAGMA synchronous). A disposable file
+ * need not survive a power failure, and is not waited for: its creation would take as long as all else
+ * before a first launch. */
+static int set_synchronous(db *d, bool has_log, err *e) {
+  return db_execute(d,
+                    d->format->is_disposable ? "PRAGMA synchronous = OFF"
+                    : has_log                ? "PRAGMA synchronous = NORMAL"
+                                             : "PRAGMA synchronous = FULL",
+                    e);
+}
+
 static int use_wal(db *d, err *e) {
   bool granted = false;
   int rc = ask_wal_patiently(d, &granted);
@@ -210,11 +220,11 @@ static int use_wal(db *d, err *e) {
     return db_fail(d, rc, e);
   }
   if (granted) {
-    return db_execute(d, "PRAGMA synchronous = NORMAL", e);
+    return set_synchronous(d, true, e);
   }
   d->note = "this file system cannot keep a write-ahead log, so readers and the writer of the "
             "database wait for each other; a local disk would not (name one with --db)";
-  return db_execute(d, "PRAGMA synchronous = FULL", e);
+  return set_synchronous(d, false, e);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -234,6 +244,7 @@ static int open_write(db *d, err *e) {
   int version;
   const int newest = d->format->n_steps;
   TRY(identify(d, newest, &version, e));
+  TRY(set_synchronous(d, false, e)); /* of the switch, too */
   TRY(use_wal(d, e));
   d->version = newest;
   return version == newest ? 0 : db_migrate(d, d->format->steps, newest, e);

@@ -282,7 +282,9 @@ static int get_form_here(image_cache *c, const char *form, arena *a, cached_imag
   const char *key = NULL;
   *row = (cached_image){0};
   const int rc = c->d ? key_of_form(c, form, a, &key, &why) : ERR_NOTFOUND;
-  return rc ? after(c, rc, &why, e) : get_here(c, key, a, row, e);
+  TRY(rc ? after(c, rc, &why, e) : get_here(c, key, a, row, e));
+  /* after a power failure the index may be older than the rows */
+  return row->form && !strcmp(row->form, form) ? 0 : ERR_NOTFOUND;
 }
 
 typedef int get_fn(image_cache *c, const char *name, arena *a, cached_image *row, err *e);

@@ -20,6 +20,13 @@ typedef struct words {
   const char *separators;
 } words;
 
+/* Thousands of these are read before the first call returns. */
+static void copy(char to[64], const char *from, size_t n) {
+  n = n < 64 ? n : 63;
+  memcpy(to, from, n);
+  to[n] = 0;
+}
+
 /* The next word; false at the end. What is too long for its place is cut, and matches nothing. */
 static bool next_word(words *w, word *out) {
   w->p += strspn(w->p, w->separators);
@@ -27,10 +34,8 @@ static bool next_word(words *w, word *out) {
   const char *equals = memchr(w->p, '=', n);
   size_t n_name = equals ? (size_t)(equals - w->p) : n;
   out->has_value = equals != NULL;
-  snprintf(out->name, sizeof out->name, "%.*s", (int)(n_name < 64 ? n_name : 64), w->p);
-  size_t n_value = equals ? n - n_name - 1 : 0;
-  snprintf(out->value, sizeof out->value, "%.*s", (int)(n_value < 64 ? n_value : 64),
-           equals ? equals + 1 : "");
+  copy(out->name, w->p, n_name);
+  copy(out->value, equals ? equals + 1 : "", equals ? n - n_name - 1 : 0);
   w->p += n;
   return n > 0;
 }
@@ -85,12 +90,21 @@ static bool is_choice(const gen_field *f, int64_t i) {
   return f->n_choices == 0;
 }
 
-/* `text` is how the user or an expression spelled it. */
+static bool may_be(const gen_field *f, int64_t i) {
+  return i >= f->min && i <= f->max && is_choice(f, i);
+}
+
+/* `text` is how the user or an expression spelled it; NULL: it is only the number. */
 static int set_integer(const gen_field *f, int64_t i, const char *text, gen_value *v, err *e) {
+  char number[32];
+  if (!text && !may_be(f, i)) {
+    snprintf(number, sizeof number, "%lld", (long long)i);
+    text = number;
+  }
   if (!is_choice(f, i)) {
     return fail_choice(f, text, e);
   }
-  if (i < f->min || i > f->max) {
+  if (!may_be(f, i)) {
     return err_set(e, ERR_USAGE, "%s=%s is out of range: %s is %lld to %lld", f->name, text,
                    f->name, (long long)f->min, (long long)f->max);
   }
@@ -135,14 +149,11 @@ static void set_preset(tmpl *t, size_t i, gen_problem *p) {
   const gen_expr *x = t->fields[i].preset;
   const expr_value v = gen_expr_value(&t->box, x);
   err e = {0};
-  char text[32];
   int rc;
   if (f->names) {
     rc = set_name(f, v.type == EXPR_TEXT ? v.s : "a number", &p->values[i], &e);
   } else {
-    const int64_t n = gen_expr_integer(&t->box, x);
-    snprintf(text, sizeof text, "%lld", (long long)n);
-    rc = set_integer(f, n, text, &p->values[i], &e);
+    rc = set_integer(f, gen_expr_integer(&t->box, x), NULL, &p->values[i], &e);
   }
   if (rc) {
     gen_fail(&t->box, ERR_TEMPLATE, x->at, "the default of %s: %s", f->name, e.message);
@@ -163,7 +174,6 @@ static void complete(gen_box *b, void *ud) {
 }
 
 static int check_given(const gen_field *f, gen_value *v, err *e) {
-  char text[32];
   if (f->names) {
     if (v->i < 0 || (size_t)v->i >= f->n_names) {
       return err_set(e, ERR_USAGE, "%s has no value number %lld", f->name, (long long)v->i);
@@ -171,8 +181,7 @@ static int check_given(const gen_field *f, gen_value *v, err *e) {
     v->s = f->names[v->i];
     return 0;
   }
-  snprintf(text, sizeof text, "%lld", (long long)v->i);
-  return set_integer(f, v->i, text, v, e);
+  return set_integer(f, v->i, NULL, v, e);
 }
 
 int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err *e) {

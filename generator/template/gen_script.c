@@ -25,6 +25,7 @@ typedef struct builder {
   size_t n_lines, n_pieces; /* so far; while they are counted, all */
   str *lua;
   size_t n_seen; /* lines */
+  bool is_plain; /* the last piece is a whole line, or several */
   int depth;     /* of includes */
   gen_line here; /* the line under way */
 } builder;
@@ -74,9 +75,23 @@ static const char *find_value_in(const builder *s, const char *p, const char *en
   return s->source->plain ? NULL : find_value(p, end);
 }
 
+/* Lines of text without values that follow each other are one piece. */
+static bool extends_last(builder *s, const char *p, const char *end) {
+  gen_piece *last = s->n_pieces ? &s->pieces[s->n_pieces - 1] : NULL;
+  const bool extends = last && s->is_plain && last->p + last->n == p;
+  if (extends) {
+    last->n += (size_t)(end - p);
+  }
+  return extends;
+}
+
 /* A line of text, up to and with its newline. */
 static void add_text(builder *s, const char *p, const char *end) {
   const char *value = find_value_in(s, p, end);
+  if (!value && extends_last(s, p, end)) {
+    return;
+  }
+  s->is_plain = !value;
   s->first[s->n_lines - 1] = (uint32_t)add_piece(s, p, (size_t)((value ? value : end) - p));
   str_addf(s->lua, "_T(%zu)", s->n_lines);
   while (value) {
