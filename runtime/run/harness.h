@@ -51,7 +51,8 @@ struct rt_harness {
   rt_ptr *blocks;         /* every allocation, to be released */
   size_t n_blocks;
   rt_event *from, *to;
-  bool suspect; /* a candidate wrote where it must not: masters and expected must be made again */
+  uint64_t draw; /* of the inputs that launches get; 0: those that results are checked on */
+  bool suspect;  /* a candidate wrote where it must not: masters and expected must be made again */
 };
 
 /* ---- harness_buffers.c ---- */

@@ -280,6 +280,11 @@ int harness_allocate(rt_harness *b, err *e) {
 
 /* ---- contents ------------------------------------------------------------------------------ */
 
+/* Each input has a seed of its own, the same in all cases. */
+static uint64_t seed_of(const rt_harness *b, size_t arg) {
+  return arg + 1 + (b->draw << 32);
+}
+
 /* The emulator runs a sample of each launch's blocks, which must not apply to the filling kernels:
  * inputs of zeros cost other than random ones where data decide (atomics on bins). A kernel fills
  * only the beginning of a large input, and copies repeat it, since filling all of it would take
@@ -290,7 +295,7 @@ static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int6
   uint64_t size = dtype_nbytes(wanted->type);
   some.count = wanted->count < FILLED_MAX ? wanted->count : FILLED_MAX;
   rt_emu_set_sample(b->d, 0);
-  int rc = rt_checker_fill(b->checker, &some, arg + 1, b->masters[arg], e);
+  int rc = rt_checker_fill(b->checker, &some, seed_of(b, arg), b->masters[arg], e);
   rt_emu_set_sample(b->d, sample);
   for (uint64_t have = some.count; !rc && have < wanted->count;) {
     uint64_t n = wanted->count - have < have ? wanted->count - have : have;
@@ -300,7 +305,23 @@ static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int6
   return rc;
 }
 
-/* Each input has a seed of its own, the same in all cases. */
+static bool is_random(gen_fill_kind fill) {
+  return fill == GEN_FILL_UNIFORM || fill == GEN_FILL_NORMAL || fill == GEN_FILL_BITS ||
+         fill == GEN_FILL_SORTED;
+}
+
+bool rt_harness_redraw(rt_harness *b, uint64_t draw) {
+  const harness_case *c = &b->cases[0];
+  bool any = false;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    any |= harness_is_buffer(b, i) && !harness_is_poisoned(b, c, i) && !harness_is_recorded(c, i) &&
+           !c->contents[i] && is_random(c->data->args[i].fill);
+    b->filled[i] = draw == b->draw ? b->filled[i] : (gen_datum){.count = UINT64_MAX};
+  }
+  b->draw = draw;
+  return any;
+}
+
 static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err *e) {
   const gen_datum *wanted = &c->data->args[arg];
   if (same_fill(wanted, &b->filled[arg])) {
@@ -310,7 +331,7 @@ static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err 
   TRY(c->contents[arg] ? b->d->ops->copy_in(b->d, b->masters[arg], c->contents[arg],
                                             harness_nbytes(c, arg), NULL, e)
       : sample         ? fill_sampled(b, wanted, arg, sample, e)
-                       : rt_checker_fill(b->checker, wanted, arg + 1, b->masters[arg], e));
+                       : rt_checker_fill(b->checker, wanted, seed_of(b, arg), b->masters[arg], e));
   b->filled[arg] = *wanted;
   return 0;
 }

@@ -70,6 +70,9 @@ struct rt_captured;
 int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                       gen_instance *g, const struct rt_captured *data, rt_harness **out, err *e);
 void rt_harness_free(rt_harness *b);
+/* rt_harness_redraw -- what is timed from now on gets other random numbers, of the same fills; 0: those
+ * that results are checked on. A check returns to these. False: all inputs are given, or none */
+bool rt_harness_redraw(rt_harness *b, uint64_t draw);
 
 typedef struct rt_check {
   /* the largest |x - ref| / (abs + rel * |ref|) over all outputs and the cases that were run */

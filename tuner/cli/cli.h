@@ -56,6 +56,7 @@
   X(timing, "HOW", "stream: one launch after another (default); graph: in CUDA graphs")             \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")           \
   X(seed, "N", "seed of random choices (default 1)")                                                \
+  X(draws, "N", "draws of random data that finalists are timed on (default 16; emulated 1)")        \
   X(jobs, "N", "compile processes (default: one a core)")                                           \
   X(timeout, "SEC",                                                                                 \
     "stop a compilation or measurement that takes longer (120); check, profile, run-ptx: stop all") \

@@ -31,15 +31,17 @@ static int parse_start(const char *text, tune_start *out, err *e) {
 }
 
 int tune_settings_common(const cli *c, progress *p, tune_options *o, err *e) {
-  int64_t jobs, seed, timeout;
+  int64_t jobs, seed, timeout, draws;
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
+  TRY(cli_number("draws", c->draws, 1, 1000, 0, &draws, e));
   TRY(cli_timing(c, &o->replay, e));
   TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
                            e));
   o->device = cli_device(c);
   o->jobs = (int)jobs;
+  o->draws = (size_t)draws;
   o->seed = (uint64_t)seed;
   o->timeout_sec = (double)timeout;
   o->stop = cli_catch_signals();

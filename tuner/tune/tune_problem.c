@@ -27,7 +27,8 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
       .timeout_sec = o->timeout_sec,
       .how = {.replay = o->replay,
               .energy_sec =
-                  tune_objective_reads(&o->objective, GEN_MEASURED_joules) ? ENERGY_SEC : 0}};
+                  tune_objective_reads(&o->objective, GEN_MEASURED_joules) ? ENERGY_SEC : 0,
+              .draws = o->draws}};
   const pipeline_owner owner = search_loop_owner(s);
   const int rc = pipeline_open(&s->pipe, t, d, c, &options, &owner, e);
   if (rc) {
@@ -191,7 +192,8 @@ static void note_settled(tune_session *s) {
 }
 
 static int race_finals(tune_session *s, err *e) {
-  const bool races = s->state.tried && !s->pipe.m.info.modelled; /* a model repeats its times */
+  /* a model repeats its times, unless the data are others */
+  const bool races = s->state.tried && (!s->pipe.m.info.modelled || s->o.draws > 1);
   s->state.phase = "finals";
   session_report(s, NULL);
   double from = now_sec();

@@ -12,6 +12,7 @@ enum { MEASURE_RACERS = 16 }; /* most in one race */
 typedef struct measure_how { /* the same for all candidates of a session */
   rt_replay replay;
   double energy_sec; /* measure the energy over this time; 0: not at all */
+  size_t draws;      /* of the data that finalists are timed on; 0: 16, on the emulated device 1 */
 } measure_how;
 
 typedef struct measured {

@@ -1,0 +1,21 @@
+#!/bin/sh
+# test_draws.sh -- finalists are judged on several draws of their data, by a high quantile.
+set -u
+. tests/fixtures/cli_fixture.sh
+
+tune() { # $1: how many draws
+  rm -f "$folder/lucky.db"
+  $autotune tests/fixtures/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/lucky.db" --draws "$1"
+}
+best() { # the first configuration of the table
+  sed -n '2s/.*WAY=//p' "$folder/out"
+}
+# on one draw, one of the two that are fast on half of all data wins; on many, the steady one does
+prints "WAY=" tune 1
+[ "$(best)" = even ] || [ "$(best)" = odd ] || complain "one draw: $(cat "$folder/out")"
+prints "WAY=" tune 12
+[ "$(best)" = steady ] || complain "twelve draws: $(cat "$folder/out")"
+refuses 2 "--draws" $autotune saxpy n=1000 --device emu --draws 0
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]
