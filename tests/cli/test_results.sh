@@ -97,5 +97,47 @@ refuses 2 "name a T1 file" "$autotune" spec
 refuses 2 "not T1" "$autotune" spec "$folder/other.json"
 refuses 1 "nowhere" "$autotune" spec /nowhere/t1.json
 
+# ---- T1 with its kernel: tuned as it stands, and its results as T4
+cat >"$folder/add.cu" <<'END'
+#ifndef tile
+#define tile 1
+#endif
+#if tile > 1 // a macro
+#define LOOP for (int t = 0; t < tile; t++)
+#else
+#define LOOP const int t = 0;
+#endif
+extern "C" __global__ void add(float *z, const float *x, const float *y, int n) {
+  LOOP {
+    const int i = (blockIdx.x * tile + t) * block_size_x + threadIdx.x;
+    if (i < n) z[i] = SCALE * x[i] + y[i];
+  }
+}
+END
+vector() { echo "{\"Name\": \"$1\", \"Type\": \"float\", \"MemoryType\": \"Vector\", \"AccessType\": \"$2\", \"FillType\": \"Random\", \"Size\": \"ProblemSize[0]\"}"; }
+cat >"$folder/add.json" <<END
+{"General": {"BenchmarkName": "add"}, "BenchmarkConfig": {"SCALE": 2, "UNUSED": 3},
+ "ConfigurationSpace": {"TuningParameters": [
+  {"Name": "block_size_x", "Type": "int", "Values": "[32, 64, 128]", "Default": 64},
+  {"Name": "tile", "Type": "int", "Values": "[1, 2, 4]", "Default": 1}],
+ "Conditions": [{"Expression": "block_size_x * tile <= 256", "Parameters": ["block_size_x", "tile"]}]},
+ "KernelSpecification": {"Language": "CUDA", "KernelName": "add", "KernelFile": "add.cu",
+  "CompilerOptions": ["-std=c++11", "-use_fast_math"], "GlobalSizeType": "CUDA",
+  "LocalSize": {"X": "block_size_x", "Y": "1", "Z": "1"}, "GlobalSize": {"X": "1"},
+  "ProblemSize": [10000], "GridDivX": ["block_size_x", "tile"], "Arguments": [
+   $(vector z WriteOnly), $(vector x ReadOnly), $(vector y ReadOnly),
+   {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": 10000}]}}
+END
+prints "8 trials, 0 failed" "$autotune" "$folder/add.json" --effort exhaustive
+prints "std=c++11 -use_fast_math -DSCALE=2" "$autotune" emit "$folder/add.json" --config tile=4
+prints "block_size_x=64" "$autotune" emit "$folder/add.json"
+prints "8 trials of add" "$autotune" export-results "$folder/add-t4.json" "$folder/add.json"
+prints '"invalidity": "correct"' cat "$folder/add-t4.json"
+prints "8 results, 8 of them new" "$autotune" import "$folder/add-t4.json" "$folder/add.json" --db "$folder/add.db"
+prints "8 right, 0 wrong" "$autotune" check "$folder/add.json" --all
+sed 's/"Language": "CUDA"/"Language": "OpenCL"/' "$folder/add.json" >"$folder/cl.json"
+refuses 2 "Language is OpenCL" "$autotune" "$folder/cl.json"
+refuses 2 "the KernelFile is to be a .cu file beside this one" "$autotune" "$folder/t1.json"
+
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

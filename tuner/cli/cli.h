@@ -198,6 +198,9 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
 int cli_open_db_if_any(const cli *c, db **out, err *e);
 /* cli_template_options -- folders of --templates and $TUNED_TEMPLATES; texts in the arena */
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e);
+/* cli_template_named -- the same, with what gen_open takes for the first word: a T1 file stands for
+ * its kernel's file */
+int cli_template_named(const cli *c, arena *a, gen_options *out, const char **name, err *e);
 /* cli_open_template -- of the first word */
 int cli_open_template(const cli *c, arena *a, gen_template **t, err *e);
 /* cli_param -- a parameter of the template by name, which may be NULL; err ERR_USAGE lists them */

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "t1.h"
 
 static int check_folder(const char *path, err *e) {
   struct stat st;
@@ -66,14 +67,37 @@ int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
   return 0;
 }
 
+/* A T1 file stands for the kernel's file and lines in front of those of the command line. */
+static int t1_named(const cli *c, arena *a, gen_options *o, const char **name, err *e) {
+  t1_problem t1;
+  cli with = *c;
+  TRY(t1_open(c->words[0], a, &t1, e));
+  const char **words = ARENA_ARRAY(a, const char *, c->n_words + 1);
+  with.lines = ARENA_ARRAY(a, const char *, t1.n_lines + c->n_lines + 1);
+  TRY(words && with.lines ? 0 : err_nomem(e));
+  memcpy(words, c->words, c->n_words * sizeof *words);
+  words[0] = *name = t1.kernel_file;
+  with.words = words;
+  memcpy(with.lines, t1.lines, t1.n_lines * sizeof *t1.lines);
+  memcpy(with.lines + t1.n_lines, c->lines, c->n_lines * sizeof *c->lines);
+  with.n_lines = t1.n_lines + c->n_lines;
+  return cli_template_options(&with, a, o, e);
+}
+
+int cli_template_named(const cli *c, arena *a, gen_options *o, const char **name, err *e) {
+  *name = c->words[0];
+  return t1_is_path(c->words[0]) ? t1_named(c, a, o, name, e) : cli_template_options(c, a, o, e);
+}
+
 int cli_open_template(const cli *c, arena *a, gen_template **t, err *e) {
   gen_options o;
   if (!c->n_words) {
     return err_set(e, ERR_USAGE, "name a family or a template file: autotune %s sgemm ...",
                    c->verb);
   }
-  TRY(cli_template_options(c, a, &o, e));
-  return gen_open(&o, c->words[0], t, e);
+  const char *name;
+  TRY(cli_template_named(c, a, &o, &name, e));
+  return gen_open(&o, name, t, e);
 }
 
 void cli_fields(const cli *c, str *out) {

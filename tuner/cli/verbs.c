@@ -281,9 +281,10 @@ const cli_verb cli_verbs[] = {
      cmd_replay},
     {"spec", NULL, "spec FILE.json ...",
      "Count the space of a T1 file, the auto-tuning community's form of a problem.", " json ",
-     "T1 is JSON with parameters, and with conditions in Python. Only the space is constructed.\n"
-     "The kernel itself can be tuned once it is written as a template, and searched by\n"
-     "`autotune replay` once its space is recorded.\n\n  autotune spec gemm_milo.json\n",
+     "T1 is JSON with parameters, with conditions in Python, and with a kernel's file, grid, block,\n"
+     "compiler options and arguments. Only the space is constructed here; `autotune FILE.json`\n"
+     "tunes the kernel, `autotune export-results OUT.json FILE.json` writes its results as T4.\n\n"
+     "  autotune spec gemm_milo.json\n",
      cmd_spec},
     {"run-ptx", NULL, "run-ptx FILE.ptx KERNEL --grid 8 --block 256 --args \"buf:f32:1024 i32:5\"",
      "Run any PTX on the emulated device with its checks, and print what it did.",

@@ -21,8 +21,9 @@ typedef struct job {
   arena *a;
   err *e;
   const json_t *kernel; /* KernelSpecification */
+  json_t *config;       /* BenchmarkConfig, numbers by name; NULL: none */
   const gen_template *space;
-  python_name names[2 * GEN_MAX_PARAMS]; /* parameters, and macros of BenchmarkConfig */
+  python_name names[GEN_MAX_PARAMS];
   size_t n_names;
   str kernel_text;
   const char **lines;
@@ -121,18 +122,40 @@ static size_t size_length(const job *j, const char *p, json_int_t *out) {
   return ok && problem_size(j, i, out) ? (end ? (size_t)(end + 1 - p) : n) : 0;
 }
 
+static bool in_word(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+
+/* A name of BenchmarkConfig that is no parameter; its length. */
+static size_t config_length(const job *j, const char *p, json_int_t *out) {
+  size_t n = 0;
+  while (in_word(p[n])) {
+    n++;
+  }
+  char name[64] = "";
+  if (n && n < sizeof name) {
+    memcpy(name, p, n);
+  }
+  const json_t *value = json_object_get(j->config, name);
+  *out = json_integer_value(value);
+  return json_is_integer(value) && !find_param(j, name, n) ? n : 0;
+}
+
 /* With numbers in place of what the lines have no word for. */
 static void resolve(const job *j, const char *p, str *out) {
   while (*p) {
-    json_int_t size = 0;
+    json_int_t whole = 0;
     int64_t extreme = 0;
-    size_t n = size_length(j, p, &size);
+    size_t n = size_length(j, p, &whole);
+    n = n ? n : config_length(j, p, &whole);
     if (n) {
-      str_addf(out, "%lld", (long long)size);
+      str_addf(out, "%lld", (long long)whole);
     } else if ((n = extreme_length(j, p, &extreme))) {
       str_addf(out, "%lld", (long long)extreme);
     } else {
-      str_add_n(out, p, n = 1);
+      for (n = 1; in_word(*p) && in_word(p[n]); n++) {
+      }
+      str_add_n(out, p, n);
     }
     p += n;
   }
@@ -215,16 +238,24 @@ static int add_conditions(job *j, const json_t *space) {
   return 0;
 }
 
+static bool mentions(const char *text, const char *word) {
+  const size_t n = strlen(word);
+  for (const char *p = text; (p = strstr(p, word)); p++) {
+    if ((p == text || !in_word(p[-1])) && !in_word(p[n])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Macros that BAT defines for every variant. */
-static int add_macros(job *j, const json_t *root) {
+static int add_macros(job *j) {
   const char *key;
   json_t *value;
-  json_object_foreach(json_object_get(root, "BenchmarkConfig"), key, value) {
-    const bool room = j->n_names < sizeof j->names / sizeof *j->names;
-    if (json_is_integer(value) && room && !find_param(j, key, strlen(key))) {
-      j->names[j->n_names++] = (python_name){arena_text(j->a, key), false};
-      TRY(add_line(j, "define %s=%lld", key, (long long)json_integer_value(value)));
-    }
+  json_object_foreach(j->config, key, value) {
+    const bool wanted = json_is_integer(value) && mentions(str_text(&j->kernel_text), key) &&
+                        !find_param(j, key, strlen(key));
+    TRY(wanted ? add_line(j, "option -D%s=%lld", key, (long long)json_integer_value(value)) : 0);
   }
   return 0;
 }
@@ -512,16 +543,17 @@ static int find_kernel_file(job *j, const char **out) {
 static int write_lines(job *j, const json_t *root, t1_problem *out) {
   const json_t *space = json_object_get(root, "ConfigurationSpace");
   j->kernel = json_object_get(root, "KernelSpecification");
+  j->config = json_object_get(root, "BenchmarkConfig");
   if (!json_is_object(j->kernel)) {
     return BAD(j, "it has no KernelSpecification: autotune spec counts its space");
   }
   TRY(find_kernel_file(j, &out->kernel_file));
   TRY(add_params(j, space));
-  TRY(add_macros(j, root));
   TRY(add_conditions(j, space));
   TRY(add_launch(j));
   TRY(add_arguments(j));
   TRY(add_options(j));
+  TRY(add_macros(j));
   out->lines = j->lines;
   out->n_lines = j->n_lines;
   return 0;

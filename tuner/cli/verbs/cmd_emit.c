@@ -14,10 +14,11 @@ static int print_template(const cli *c, err *e) {
   auto_arena a = {0};
   auto_str lua = {0};
   gen_options o;
+  const char *name;
   TRY(c->n_words ? 0
                  : err_set(e, ERR_USAGE, "name a CUDA file: autotune emit kernel.cu --template"));
-  TRY(cli_template_options(c, &a, &o, e));
-  TRY(gen_plain_template(&o, c->words[0], &lua, e));
+  TRY(cli_template_named(c, &a, &o, &name, e));
+  TRY(gen_plain_template(&o, name, &lua, e));
   print_str(&lua);
   return 0;
 }

@@ -71,9 +71,14 @@ static int open_problem(importer *in, err *e) {
   char family[512];
   err why = {0};
   snprintf(family, sizeof family, "%.*s", (int)strcspn(text, " "), text);
-  TRY(cli_template_options(c, &in->memory, &o, e));
+  const char *name = family;
+  cli rest = *c; /* the words after the file */
+  rest.words += rest.n_words > 0;
+  rest.n_words -= rest.n_words > 0;
+  TRY(rest.n_words ? cli_template_named(&rest, &in->memory, &o, &name, e)
+                   : cli_template_options(c, &in->memory, &o, e));
   o.names_only = text == in->rows.origin.problem;
-  const int rc = gen_open(&o, family, &in->t, &why);
+  const int rc = gen_open(&o, name, &in->t, &why);
   if (rc == ERR_USAGE && o.names_only) {
     return err_at(e, rc, in->rows.path,
                   "%s; if you trust it, name it: autotune import FILE TEMPLATE.lua FIELD=VALUE ...",
