@@ -1,6 +1,7 @@
 /* db_check.c -- the size of a database, and whether it is sound. */
 #define _GNU_SOURCE
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "db_sql.h"
@@ -144,6 +145,61 @@ static int check_images(db *d, err *e) {
   return db_done(&q);
 }
 
+/* ---- the schema: a view, trigger or table that is not ours would answer for us ----------------- */
+
+#define OBJECTS(condition)                                                                         \
+  "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema "                              \
+  "WHERE name NOT GLOB 'sqlite_*' AND " condition " ORDER BY type || ' ' || name"
+static const char triggers[] = OBJECTS("type = 'trigger'");
+static const char what_queries_read[] = OBJECTS("type <> 'trigger'");
+
+typedef struct object {
+  const char *name, *sql; /* NULL: there is none left */
+} object;
+
+static object next_object(db_query *q, arena *a) {
+  object o = {NULL, NULL};
+  if (db_row(q)) {
+    o.name = db_out_text(q, a);
+    o.sql = db_out_text(q, a);
+  }
+  return q->code ? (object){NULL, NULL} : o;
+}
+
+/* What is wrong with the object that comes first by name; NULL: they are the same. */
+static const char *difference(const object *is, const object *should, arena *a) {
+  const int order = !is->name ? 1 : !should->name ? -1 : strcmp(is->name, should->name);
+  if (order > 0) {
+    return arena_format(a, "the %s is missing", should->name);
+  }
+  return order < 0 ? arena_format(a, "the %s is not of autotune's making", is->name)
+         : strcmp(is->sql, should->sql) ? arena_format(a, "the %s is not autotune's", is->name)
+                                        : NULL;
+}
+
+static int compare_schemas(db *d, db *fresh, const char *sql, arena *a, err *e) {
+  db_query q = db_ask(d, sql, e), r = db_ask(fresh, sql, e);
+  const char *wrong = NULL;
+  bool more = true;
+  while (more && !wrong) {
+    const object is = next_object(&q, a), should = next_object(&r, a);
+    more = is.name || should.name;
+    wrong = more && !q.code && !r.code ? difference(&is, &should, a) : NULL;
+    more = more && !q.code && !r.code;
+  }
+  const int rc = db_done(&q), rd = db_done(&r);
+  return rc || rd ? (rc ? rc : rd) : wrong ? db_damaged(d, wrong, e) : 0;
+}
+
+static int check_schema(db *d, const char *sql, err *e) {
+  auto_arena a = {0};
+  auto_db *fresh = NULL;
+  db_format format = *d->format;
+  format.n_steps = d->version;
+  TRY(db_open_format(":memory:", DB_WRITE, &format, &fresh, e));
+  return compare_schemas(d, fresh, sql, &a, e);
+}
+
 static int check_list(db *d, const char *const *list, size_t n, err *e) {
   for (size_t i = 0; i < n; i++) {
     TRY(check(d, list[i], e));
@@ -153,8 +209,10 @@ static int check_list(db *d, const char *const *list, size_t n, err *e) {
 #define CHECK_LIST(d, list, e) check_list(d, list, sizeof(list) / sizeof *(list), e)
 
 int db_verify(db *d, err *e) {
+  TRY(check_schema(d, what_queries_read, e)); /* first: the other checks read its views */
   TRY(CHECK_LIST(d, checks, e));
   TRY(d->version < DB_KEYS ? CHECK_LIST(d, unkeyed, e) : CHECK_LIST(d, keyed, e));
   TRY(d->version < SEALED ? 0 : CHECK_LIST(d, seals, e));
-  return check_images(d, e);
+  TRY(check_images(d, e));
+  return check_schema(d, triggers, e);
 }

@@ -344,6 +344,10 @@ static int open_once(const char *path, db_mode mode, const db_format *format, db
   if (!*path) {
     return err_set(e, ERR_USAGE, "the name of the database is empty; name a file (--db, TUNED_DB)");
   }
+  struct stat st;
+  if (strcmp(path, ":memory:") && !stat(path, &st) && !S_ISREG(st.st_mode)) {
+    return err_set(e, ERR_DB, "database %s is not a file; name another with --db", path);
+  }
   db *d = new_handle(path, format);
   if (!d) {
     return err_set(e, ERR_NOMEM, "out of memory opening database %s", path);
