@@ -211,6 +211,19 @@ static const char *text_column(reading *r) {
   return text;
 }
 
+/* Only portfolios have lines. */
+static void refuse_controls(reading *r, const char *text) {
+  if (text_control(text) || strpbrk(text, "\n\t")) {
+    refuse(r, "has a control character");
+  }
+}
+
+static const char *name_column(reading *r) {
+  const char *text = text_column(r);
+  refuse_controls(r, text);
+  return text;
+}
+
 static int64_t whole(reading *r, int64_t least, int64_t most) {
   const char *text = column(r);
   int64_t value = 0;
@@ -284,17 +297,20 @@ static const char *when(reading *r) {
 }
 
 static void read_columns(reading *r, db_line *l) {
-  l->device.key = text_column(r);
-  l->device.name = text_column(r);
+  l->device.key = name_column(r);
+  l->device.name = name_column(r);
   l->device.cc = (int)whole(r, 10, 9999);
   l->device.sms = (int)whole(r, 1, 100000);
-  l->template.family = text_column(r);
+  l->template.family = name_column(r);
   l->template.version = whole(r, 0, INT32_MAX);
   l->template.hash = hash_column(r);
-  l->template.path = text_column(r);
-  l->problem = text_column(r);
+  l->template.path = name_column(r);
+  l->problem = name_column(r);
   l->config = column(r);
   l->kind = kind_column(r);
+  if (l->kind != DB_KIND_PORTFOLIO) {
+    refuse_controls(r, l->config);
+  }
   l->sec = real(r, 1e6);
   l->spread = real(r, 1e6);
   l->launches = whole(r, 0, INT64_C(1) << 50);

@@ -5,6 +5,18 @@
 
 #include "str.h"
 
+/* Texts of files are quoted in messages: one line, and nothing that a terminal obeys. */
+static void make_plain(char *text) {
+  for (char *p = text; *p; p++) {
+    if (*p == '\n' || *p == '\t') {
+      *p = ' ';
+    }
+  }
+  for (char *p = text; (p = (char *)text_control(p));) {
+    *p = '?';
+  }
+}
+
 static int set(err *e, int code, const char *place, const char *format, va_list ap) {
   if (!e || e->code) {
     return code;
@@ -12,6 +24,8 @@ static int set(err *e, int code, const char *place, const char *format, va_list 
   e->code = code;
   snprintf(e->place, sizeof e->place, "%s", place);
   vsnprintf(e->message, sizeof e->message, format, ap);
+  make_plain(e->place);
+  make_plain(e->message);
   return code;
 }
 

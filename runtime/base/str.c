@@ -72,12 +72,44 @@ void str_addf(str *s, const char *format, ...) {
   va_end(ap);
 }
 
+/* of one control character: bytes below blank, DEL, and in UTF-8 those from U+0080 to U+009F; 0: it
+ * is another */
+static size_t control_nbytes(const unsigned char *p) {
+  if (*p == 0xc2 && p[1] >= 0x80 && p[1] <= 0x9f) {
+    return 2;
+  }
+  return (*p < ' ' && *p != '\n' && *p != '\t') || *p == 0x7f;
+}
+
+const char *text_control(const char *text) {
+  const unsigned char *p = (const unsigned char *)text;
+  while (*p && !control_nbytes(p)) {
+    p++;
+  }
+  return *p ? (const char *)p : NULL;
+}
+
+void str_add_visible(str *s, const char *text) {
+  const char *control;
+  while ((control = text_control(text))) {
+    str_add_n(s, text, (size_t)(control - text));
+    const size_t n = control_nbytes((const unsigned char *)control);
+    for (size_t i = 0; i < n; i++) {
+      str_addf(s, "\\x%02x", (unsigned char)control[i]);
+    }
+    text = control + n;
+  }
+  str_add(s, text);
+}
+
 void str_add_json(str *s, const char *text) {
   str_add(s, "\"");
   for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
     if (*p == '"' || *p == '\\') {
       str_addf(s, "\\%c", *p);
-    } else if (*p < 0x20) {
+    } else if (control_nbytes(p) == 2) {
+      str_addf(s, "\\u%04x", *++p);
+    } else if (*p < 0x20 || *p == 0x7f) {
       str_addf(s, "\\u%04x", *p);
     } else {
       str_add_n(s, p, 1);

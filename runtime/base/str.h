@@ -27,6 +27,11 @@ const char *str_text(const str *s);
 void str_add(str *s, const char *text);
 void str_add_n(str *s, const void *bytes, size_t n);
 void str_addf(str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* str_add_visible -- the text with control characters, but for newlines and tabs, as \x1b: a terminal
+ * obeys them */
+void str_add_visible(str *s, const char *text);
+/* text_control -- the first such character; NULL: there is none */
+const char *text_control(const char *text);
 /* str_add_json -- the text as a JSON string, quotes included */
 void str_add_json(str *s, const char *text);
 

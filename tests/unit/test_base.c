@@ -15,6 +15,22 @@
 #include "str.h"
 #include "gen.h"
 
+/* Texts of others reach terminals without what those obey. */
+TEST(control_characters_are_visible) {
+  static const char text[] = "a\tb\n\x1b[31m\x7f \xc2\x9b \xc3\xa9";
+  auto_str s = {0}, json = {0};
+  err e = {0};
+  str_add_visible(&s, text);
+  assert_string_equal(str_text(&s), "a\tb\n\\x1b[31m\\x7f \\xc2\\x9b \xc3\xa9");
+  assert_null(text_control(str_text(&s)));
+  assert_string_equal(text_control(text), "\x1b[31m\x7f \xc2\x9b \xc3\xa9");
+  str_add_json(&json, text);
+  assert_string_equal(str_text(&json), "\"a\\u0009b\\u000a\\u001b[31m\\u007f \\u009b \xc3\xa9\"");
+  err_at(&e, ERR_USAGE, "file\x1b", "a\nb\x1b[2J");
+  assert_string_equal(e.place, "file?");
+  assert_string_equal(e.message, "a b?[2J");
+}
+
 TEST(the_first_message_stays) {
   err e = {0};
   assert_int_equal(err_at(&e, ERR_TEMPLATE, "a.lua:7", "deep %d", 1), ERR_TEMPLATE);

@@ -44,6 +44,7 @@ TEST(commas_separate_members) {
   jw_open_list(&s, "list");
   jw_real(&s, NULL, 3, 0.12345);
   jw_fixed(&s, NULL, 2, 1);
+  jw_fixed(&s, NULL, 2, INFINITY);
   jw_close_list(&s);
   jw_open(&s, "empty");
   jw_close(&s);
@@ -54,7 +55,7 @@ TEST(commas_separate_members) {
   jw_end_line(&s);
   assert_string_equal(str_text(&s),
                       "{\"name\":\"a \\\"b\\\"\",\"inner\":{\"n\":-3,\"yes\":true},"
-                      "\"list\":[0.123,1.00],\"empty\":{},\"modelled_seconds\":null}\n"
+                      "\"list\":[0.123,1.00,null],\"empty\":{},\"modelled_seconds\":null}\n"
                       "{\"seconds\":1.5}\n");
 }
 

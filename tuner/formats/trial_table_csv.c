@@ -99,6 +99,11 @@ static int read_row(csv *x, char *line, err *e) {
 
 int trial_table_read_csv(trial_table *t, char *text, err *e) {
   csv x = {.t = t, .line = 1};
+  for (const char *p = text; (p = text_control(p)); p++) {
+    if (*p != '\r') {
+      return err_at(e, ERR_USAGE, t->path, "the file has control characters");
+    }
+  }
   char *line = next_line(&text);
   TRY(read_head(&x, line ? line : text, e));
   while ((line = next_line(&text))) {

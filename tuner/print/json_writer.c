@@ -61,7 +61,11 @@ void jw_real(str *s, const char *name, int digits, double v) {
 
 void jw_fixed(str *s, const char *name, int decimals, double v) {
   jw_member(s, name);
-  str_addf(s, "%.*f", decimals, v);
+  if (isfinite(v)) {
+    str_addf(s, "%.*f", decimals, v);
+  } else {
+    str_add(s, "null");
+  }
 }
 
 void jw_seconds(str *s, bool modelled, double sec) {

@@ -109,6 +109,7 @@ static size_t column(const char *text, size_t wanted) {
   for (size_t n = 0; text[at] && n < wanted; at++) {
     if (text[at] == '\033') {
       at += strcspn(text + at, "m");
+      at -= !text[at]; /* no end: the text's */
     } else {
       n++;
     }
@@ -144,8 +145,34 @@ const char *style_end(FILE *f) {
   return has_colour(f) ? "\033[0m" : "";
 }
 
+/* the length of a colour that style and style_end write; 0: it is something else */
+static size_t style_nbytes(const char *p) {
+  static const char *const codes[] = {"\033[0m", "\033[31m", "\033[32m", "\033[33m"};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    if (!strncmp(p, codes[i], strlen(codes[i]))) {
+      return strlen(codes[i]);
+    }
+  }
+  return 0;
+}
+
+void print_text(FILE *f, const char *text) {
+  auto_str visible = {0};
+  const char *control;
+  while ((control = text_control(text))) {
+    const size_t n = style_nbytes(control);
+    const bool pair = (unsigned char)*control == 0xc2;
+    const char one[3] = {control[0], pair ? control[1] : 0};
+    str_add_n(&visible, text, (size_t)(control - text));
+    n ? str_add_n(&visible, control, n) : str_add_visible(&visible, one);
+    text = control + (n ? n : strlen(one));
+  }
+  str_add(&visible, text);
+  fputs(str_text(&visible), f);
+}
+
 void print_str(str *s) {
-  fputs(str_text(s), stdout);
+  print_text(stdout, str_text(s));
   str_clear(s);
 }
 

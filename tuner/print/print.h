@@ -33,7 +33,10 @@ const char *style_end(FILE *f);
 bool is_terminal(FILE *f);
 /* terminal_width -- columns; 0: f is no terminal */
 size_t terminal_width(FILE *f);
-/* print_str -- to standard output; clears it */
+/* print_text -- control characters but for the colours of `style` are made visible: the text may be
+ * from a database or a file of others */
+void print_text(FILE *f, const char *text);
+/* print_str -- the same to standard output; clears it */
 void print_str(str *s);
 /* print_file -- to a file; clears it. err  ERR_NOMEM  the text is incomplete;  ERR_IO */
 int print_file(const char *path, str *s, err *e);

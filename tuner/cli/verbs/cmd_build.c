@@ -6,6 +6,7 @@
 #include "cli.h"
 #include "file.h"
 #include "verbs.h"
+#include "print.h"
 
 static int write_if(const char *path, const str *bytes, const char *what, err *e) {
   if (!path) {
@@ -29,7 +30,8 @@ static void print_report(const cli_kernel *k, const rt_image *image, const char 
            (long long)x->spill_stores, (long long)x->spill_loads);
   }
   if (image->log.n) {
-    printf("%s%s", str_text(&image->log), image->log.p[image->log.n - 1] == '\n' ? "" : "\n");
+    print_text(stdout, str_text(&image->log));
+    fputs(image->log.p[image->log.n - 1] == '\n' ? "" : "\n", stdout);
   }
 }
 
@@ -40,7 +42,7 @@ static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
   err invalid = {0};
   const int rc = cli_kernel_compile(c, k, &k->config, compiler, false, &source, &body, &image, e);
   if (rc == ERR_COMPILE && image.log.n) {
-    fputs(str_text(&image.log), stderr);
+    print_text(stderr, str_text(&image.log));
   }
   TRY(rc);
   print_report(k, &image, c->arch ? c->arch : k->device->info.arch);

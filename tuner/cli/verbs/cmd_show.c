@@ -168,7 +168,9 @@ static int show_family(const cli *c, db *d, err *e) {
   auto_template *t = NULL;
   TRY(cli_open_template(c, &a, &t, e));
   if (!c->json) {
-    printf("%s: %s\n", t->name, t->brief);
+    auto_str s = {0};
+    str_addf(&s, "%s: %s\n", t->name, t->brief);
+    print_str(&s);
   }
   TRY(list_problems(c, d, t->name, e));
   return print_portfolios(c, d, t, e);
