@@ -5,7 +5,22 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 256 };
+enum { THREADS_MOST = 256, STACK_LEAST = 8 << 20 };
+
+int threads_start(pthread_t *t, void *(*work)(void *), void *arg) {
+  pthread_attr_t attr;
+  size_t stack = 0;
+  if (pthread_attr_init(&attr)) {
+    return -1;
+  }
+  pthread_attr_getstacksize(&attr, &stack);
+  if (stack < STACK_LEAST) {
+    pthread_attr_setstacksize(&attr, STACK_LEAST);
+  }
+  const int rc = pthread_create(t, &attr, work, arg);
+  pthread_attr_destroy(&attr);
+  return rc;
+}
 
 typedef struct parallel_loop {
   size_t n;
@@ -29,7 +44,7 @@ void threads_each(size_t n, size_t threads, void (*one)(void *self, size_t i), v
   size_t n_started = 0;
   const size_t wanted = threads < n ? threads : n;
   while (n_started + 1 < wanted && n_started < THREADS_MOST &&
-         !pthread_create(&started[n_started], NULL, work, &loop)) {
+         !threads_start(&started[n_started], work, &loop)) {
     n_started++;
   }
   work(&loop);

@@ -31,6 +31,32 @@ for signal in INT TERM; do
   grep -q interrupted "$folder/out" || complain "SIG$signal in a loop of barriers: $(cat "$folder/out")"
 done
 
+# ---- files: a database that is none, control characters
+mkfifo "$folder/fifo"
+refuses 1 "is not a file" timeout -k 1 5 $autotune show saxpy --db "$folder/fifo"
+refuses 1 "is not a file" timeout -k 1 5 $autotune saxpy n=1000 --budget 1 --db "$folder/fifo"
+$autotune saxpy n=1000 --budget 2 --quiet >/dev/null || complain "tuning failed"
+$autotune db export "$folder/good.txt" --quiet
+grep -v '^# end' "$folder/good.txt" | sed 's/emu:h200/emu:%1B[31m/g' >"$folder/escape.txt"
+refuses 2 "has a control character" $autotune db import "$folder/escape.txt"
+printf 'BLOCK,status,time_ms\n\033[31m64,ok,1\n' >"$folder/escape.csv"
+refuses 2 "control characters" $autotune import "$folder/escape.csv" saxpy n=1000
+prints "sound" $autotune db verify
+if command -v sqlite3 >/dev/null; then
+  for change in "DROP VIEW best; CREATE VIEW best AS SELECT 1" "CREATE VIEW more AS SELECT 1" \
+    "CREATE TRIGGER t AFTER INSERT ON device BEGIN SELECT 1; END" "DROP TRIGGER sample_sealed"; do
+    cp "$TUNED_DB" "$folder/changed.db"
+    sqlite3 "$folder/changed.db" "$change" || complain "sqlite3 does not: $change"
+    refuses 1 "is damaged (the" $autotune db verify --db "$folder/changed.db"
+  done
+fi
+
+# ---- a small stack
+(
+  ulimit -s 64
+  $autotune check saxpy n=1000 --sample 2 --quiet
+) >"$folder/out" 2>&1 || complain "ulimit -s 64: $(cat "$folder/out")"
+
 # ---- a kernel's text reads no file of the machine
 mkdir "$folder/t"
 cp tests/fixtures/scale.lua "$folder/t"

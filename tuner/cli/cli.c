@@ -102,6 +102,7 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err
   bool plain;
   *c = (cli){.verb = verb->name, .words = words};
   c->lines = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
+  TRY(words && c->lines ? 0 : err_nomem(e));
   for (int i = 0; i < argc; i++) {
     TRY(cli_plain_parse(verb, argc, argv, &i, a, c, &plain, e));
     if (plain) {

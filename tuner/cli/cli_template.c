@@ -41,6 +41,7 @@ static int plain_lines(const cli *c, arena *a, gen_options *out, err *e) {
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
   enum { MAX_FOLDERS = 64 };
   const char **folders = ARENA_ARRAY(a, const char *, MAX_FOLDERS);
+  TRY(folders ? 0 : err_nomem(e));
   const char *variable = secure_getenv("TUNED_TEMPLATES");
   bool plain = false;
   for (size_t i = 0; i < c->n_words; i++) { /* export-results FILE comes first in some verbs */

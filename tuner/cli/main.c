@@ -1,9 +1,11 @@
 /* main.c -- autotune: find the verb, run it, and report its error and exit status. */
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cli.h"
 #include "print.h"
+#include "threads.h"
 #include "verbs.h"
 
 static void complain(const err *e) {
@@ -60,7 +62,12 @@ static int help(const char *word) {
   return finish(0, &e);
 }
 
-int main(int argc, char **argv) {
+typedef struct command_line {
+  int argc, status;
+  char **argv;
+} command_line;
+
+static int run_words(int argc, char **argv) {
   signal(SIGXFSZ, SIG_IGN); /* at the file size limit a write fails with an error instead */
   const char *word = argc > 1 ? argv[1] : "";
   if (!word[0]) {
@@ -77,4 +84,25 @@ int main(int argc, char **argv) {
   }
   const cli_verb *verb = cli_find_verb(word);
   return verb ? run(verb, argc - 2, argv + 2) : run(&cli_verbs[0], argc - 1, argv + 1);
+}
+
+static void *run_command(void *self) {
+  command_line *c = self;
+  c->status = run_words(c->argc, c->argv);
+  return NULL;
+}
+
+/* With a small limit of the stack, as after `ulimit -s 64`, the program runs on a thread's. */
+int main(int argc, char **argv) {
+  enum { STACK_LEAST = 1 << 20 };
+  command_line c = {.argc = argc, .argv = argv};
+  struct rlimit limit = {0};
+  pthread_t thread;
+  getrlimit(RLIMIT_STACK, &limit);
+  if (limit.rlim_cur >= STACK_LEAST || threads_start(&thread, run_command, &c)) {
+    run_command(&c);
+  } else {
+    pthread_join(thread, NULL);
+  }
+  return c.status;
 }

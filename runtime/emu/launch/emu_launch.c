@@ -6,6 +6,7 @@
 
 #include "emu_count.h"
 #include "emu_warp.h"
+#include "threads.h"
 
 static int worker_open(emu_worker *w, emu_launch *l) {
   const emu_module *m = l->module;
@@ -62,7 +63,7 @@ static void gather(emu_worker *workers, int n) {
 static void run_all(emu_worker *workers, int n) {
   int started = 1;
   while (started < n &&
-         !pthread_create(&workers[started].thread, NULL, emu_worker_main, &workers[started])) {
+         !threads_start(&workers[started].thread, emu_worker_main, &workers[started])) {
     started++;
   }
   emu_worker_main(&workers[0]);

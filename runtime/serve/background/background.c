@@ -17,6 +17,7 @@
 #include "serve_kernel.h"
 #include "serve_launch.h"
 #include "serve_make.h"
+#include "threads.h"
 
 enum { NICENESS = 10, CLOSE_MS = 50, TRIES_MOST = 6 };
 
@@ -384,7 +385,7 @@ static bool start_thread(background *b) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool ok = !pthread_create(&thread, NULL, thread_main, b);
+  const bool ok = !threads_start(&thread, thread_main, b);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (ok) {
     pthread_detach(thread);

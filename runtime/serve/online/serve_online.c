@@ -9,6 +9,7 @@
 
 #include "online_trial.h"
 #include "serve_kernel.h"
+#include "threads.h"
 
 enum { NICENESS = 10 };
 
@@ -126,7 +127,7 @@ static int start_worker(serve_online *on, err *e) {
   worker *w = &on->workers[on->n_workers];
   w->on = on;
   TRY(cached_compiler_open(&w->compiler, e));
-  if (pthread_create(&w->thread, NULL, thread_main, w)) {
+  if (threads_start(&w->thread, thread_main, w)) {
     return err_set(e, ERR_LIMIT, "no thread could be started for tuning");
   }
   on->n_workers++;

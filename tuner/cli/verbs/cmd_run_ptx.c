@@ -115,6 +115,7 @@ static int parse_parameter(runner *r, char *word, err *e) {
 
 static int parse_parameters(runner *r, err *e) {
   char *list = arena_text(&r->memory, r->c->args ? r->c->args : ""), *save = NULL;
+  TRY(list ? 0 : err_nomem(e));
   for (char *w = strtok_r(list, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
     TRY(parse_parameter(r, w, e));
   }
