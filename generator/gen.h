@@ -413,7 +413,8 @@ typedef struct gen_launch {
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */
   uint8_t fill;              /* memory stages: the byte */
   uint64_t nbytes;           /* memory stages: how many */
-  int line;                  /* of the stage in the template; 0: unknown */
+  const char *symbol; /* kernel NULL: a __constant__ variable that gets the operand's contents */
+  int line;           /* of the stage in the template; 0: unknown */
 } gen_launch;
 
 typedef struct gen_plan { /* the launches in order; stages whose `when` is false are left out */

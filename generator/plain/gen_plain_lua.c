@@ -554,7 +554,11 @@ static int add_stages(writer *w, const gen_plain_stage *list, size_t n, bool pre
   for (size_t i = 0; i < w->x->n_args; i++) {
     if (w->x->args[i].is_constant) {
       start(w, w->x->args[i].name.at);
-      str_addf(w->out, "    { constant = \"%s\" },\n", w->x->args[i].name.p);
+      auto_str count = {0};
+      gen_plain_expression(w->x->args[i].count.p, NULL, &count);
+      str_addf(w->out, "    { constant = \"%s\", from = \"%s\", nbytes = \"%zu * (%s)\" },\n",
+               w->x->args[i].name.p, w->x->args[i].name.p, dtype_nbytes(w->x->args[i].type),
+               str_text(&count));
     }
   }
   for (size_t i = 0; i < n; i++) {

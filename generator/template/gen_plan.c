@@ -200,6 +200,7 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
 static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_launch *l) {
   l->operands = operands(j, s);
   l->n_operands = 1;
+  l->symbol = s->symbol;
   l->fill = s->fill ? (uint8_t)bounded(j, s->fill, 0, 255, "value") : 0;
   uint64_t whole =
       s->operands[0].from == GEN_FROM_WORKSPACE ? workspaces[s->operands[0].index] : INT64_MAX;

@@ -327,6 +327,29 @@ static void read_memory(scope *s, gen_stage *stage) {
   }
 }
 
+/* { constant = "filter", from = "weights", nbytes = "4 * size" } */
+static void read_constant(scope *s, gen_stage *stage) {
+  static const char *const keys[] = {"constant", "from", "nbytes", "when", NULL};
+  gen_reader *r = s->r;
+  gen_keys(r, keys);
+  gen_need(r, "constant");
+  stage->symbol = gen_text(r, "the name of a __constant__ variable");
+  gen_leave(r);
+  gen_need(r, "from");
+  gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 1);
+  *o = find_operand(s, gen_text(r, "from"));
+  if (o->from == GEN_FROM_ARG && r->t->pub.args[o->index].dir == GEN_SCALAR) {
+    gen_bad(r, "a __constant__ variable gets the contents of a buffer");
+  }
+  gen_leave(r);
+  stage->operands = o;
+  stage->n_operands = 1;
+  stage->nbytes = gen_numeric_at(r, "nbytes", s->kinds);
+  if (!stage->nbytes) {
+    gen_bad(r, "'nbytes' is missing here: how many bytes of the buffer to copy");
+  }
+}
+
 /* Its own condition, and that its algorithm is chosen. */
 static const gen_expr *read_when(scope *s) {
   gen_reader *r = s->r;
@@ -350,11 +373,14 @@ static const gen_expr *read_when(scope *s) {
 static void read_stage(scope *s, gen_stage *stage) {
   gen_reader *r = s->r;
   if (!gen_is_table(r)) {
-    gen_bad(r, "a stage is { kernel = ... } or { memset = ... }");
+    gen_bad(r, "a stage is { kernel = ... }, { memset = ... } or { constant = ... }");
   }
   stage->at = gen_here(r);
   stage->when = read_when(s);
-  if (gen_enter(r, "memset")) {
+  if (gen_enter(r, "constant")) {
+    gen_leave(r);
+    read_constant(s, stage);
+  } else if (gen_enter(r, "memset")) {
     gen_leave(r);
     read_memory(s, stage);
   } else {

@@ -218,6 +218,21 @@ static int function(rt_device *d, rt_module *m, const char *name, rt_function **
   return r ? FAIL(d, e, r, "looking for kernel %s in its image", name) : 0;
 }
 
+static int variable(rt_device *d, rt_module *m, const char *name, rt_ptr *p, size_t *nbytes,
+                    err *e) {
+  CUdeviceptr at = 0;
+  if (!of(d)->api.cuModuleGetGlobal) {
+    return err_set(e, ERR_DEVICE, "this driver does not tell where variables are");
+  }
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuModuleGetGlobal(&at, nbytes, (CUmodule)m, name);
+  *p = at;
+  return r == CUDA_ERROR_NOT_FOUND
+             ? err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ variable '%s'", name)
+         : r ? FAIL(d, e, r, "looking for the variable %s", name)
+             : 0;
+}
+
 static int function_info(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
   int regs, threads, smem, local;
   const struct {
@@ -534,6 +549,7 @@ static const rt_device_ops ops = {
     .module_load = module_load,
     .module_unload = module_unload,
     .function = function,
+    .variable = variable,
     .function_info = function_info,
     .function_params = function_params,
     .function_smem = function_smem,

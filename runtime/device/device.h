@@ -128,6 +128,9 @@ typedef struct rt_device_ops {
   /* give_back -- release of an address that may not come from alloc; err ERR_DEVICE: it is not
    * allocated, as far as the device knows */
   int (*give_back)(rt_device *d, rt_ptr p, err *e);
+  /* variable -- address and size of a variable of the module. NULL: not supported
+   *   err ERR_NOTFOUND: it has none of that name */
+  int (*variable)(rt_device *d, rt_module *m, const char *name, rt_ptr *p, size_t *nbytes, err *e);
   /* capturing -- is the stream being captured into a caller's graph? NULL: never */
   bool (*capturing)(rt_device *d, rt_stream s);
   /* function_params -- bytes of each kernel parameter, at most `most` of them; returns how many there

@@ -103,7 +103,11 @@ static int emu_copy_op(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_s
     return outside(self(d), target ? from : to, nbytes, e);
   }
   memmove(target, source, nbytes);
-  memmove(h->state + (to - EMU_GLOBAL_BASE), h->state + (from - EMU_GLOBAL_BASE), nbytes);
+  uint8_t *state = h->state + (to - EMU_GLOBAL_BASE), constant = *state & BYTE_CONST;
+  memmove(state, h->state + (from - EMU_GLOBAL_BASE), nbytes);
+  for (size_t i = 0; constant && i < nbytes; i++) { /* kernels still may not write it */
+    state[i] |= BYTE_CONST;
+  }
   self(d)->now += (double)nbytes * 2 / bandwidth(self(d));
   return 0;
 }
@@ -189,6 +193,7 @@ static const rt_device_ops ops = {.close = emu_close_op,
                                   .module_load = emu_module_load_op,
                                   .module_unload = emu_module_unload_op,
                                   .function = emu_function_op,
+                                  .variable = emu_variable_op,
                                   .function_info = emu_function_info_op,
                                   .function_params = emu_function_params_op,
                                   .function_smem = emu_function_smem_op,

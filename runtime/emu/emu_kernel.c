@@ -115,6 +115,22 @@ int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **
   return 0;
 }
 
+int emu_variable_op(rt_device *d, rt_module *module, const char *name, rt_ptr *p, size_t *nbytes,
+                    err *e) {
+  const emu_module *m = module->m;
+  (void)d;
+  for (int i = 0; i < m->n_vars; i++) {
+    const emu_var *v = &m->vars[i];
+    const bool placed = v->space == SPACE_global || v->space == SPACE_const;
+    if (placed && v->name_n == strlen(name) && !memcmp(v->name, name, v->name_n)) {
+      *p = v->address;
+      *nbytes = v->nbytes;
+      return 0;
+    }
+  }
+  return err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ variable '%s'", name);
+}
+
 /* Registers from ptxas's report; else our estimate, within the launch bounds that ptxas would obey. */
 static int regs_of(const emu_device *d, const rt_function *f) {
   const emu_func *func = f->f;

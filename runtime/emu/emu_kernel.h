@@ -6,6 +6,8 @@
 
 int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module **out, err *e);
 void emu_module_unload_op(rt_device *d, rt_module *m);
+int emu_variable_op(rt_device *d, rt_module *m, const char *name, rt_ptr *p, size_t *nbytes,
+                    err *e);
 int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **out, err *e);
 int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, err *e);
 int emu_function_params_op(rt_device *d, rt_function *f, uint32_t *nbytes, int most);

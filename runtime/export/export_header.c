@@ -478,11 +478,24 @@ static void add_launches(const sheet *h) {
   str_add(h->out, "  return rc;\n}\n\n");
 }
 
+static int check_symbols(const gen_plan *plan, err *e) {
+  for (size_t i = 0; i < plan->n; i++) {
+    if (plan->launches[i].symbol) {
+      return err_set(e, ERR_USAGE,
+                     "an exported header cannot set the __constant__ variable %s; export --cubin or "
+                     "--ptx, and set it with cuModuleGetGlobal",
+                     plan->launches[i].symbol);
+    }
+  }
+  return 0;
+}
+
 int export_header(const gen_template *t, const gen_plan *plan, const export_info *x, str *out,
                   err *e) {
   sheet h = {.t = t, .plan = plan, .x = x, .out = out};
   TRY(export_name(t, x, &h.name, h.upper, e));
   TRY(check_types(&h, e));
+  TRY(check_symbols(plan, e));
   add_top(&h);
   add_workspaces(&h);
   if (count_kernels(plan)) {

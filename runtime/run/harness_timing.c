@@ -347,7 +347,9 @@ int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times 
   *out = (rt_times){.replay = how->replay};
   int rc = rotation_start(&r, b, how, e);
   rc = rc ? rc : rt_loaded_reserve(l, e); /* not within a timed launch */
+  rt_loaded_hold(l, !b->separate);
   rc = rc ? rc : b->separate ? model(&r, &who, &s, e) : measure(&r, &who, &s, &out->ended, e);
+  rt_loaded_hold(l, false);
   if (!rc) {
     out->stopped = out->ended == RT_ENDED_SLOWER || out->ended == RT_ENDED_LOOK;
     out->launches = s.launches;
@@ -478,6 +480,14 @@ static void read_lane(const rotation *r, const lane *l, rt_times *out) {
   summarize(l->secs, l->n, out);
 }
 
+static void hold_all(const rt_contender *c, size_t n, bool hold) {
+  for (size_t i = 0; i < n; i++) {
+    if (c[i].hold) {
+      c[i].hold(c[i].self, hold);
+    }
+  }
+}
+
 int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,
                     const rt_timing *how, rt_times *times, err *e) {
   rotation r;
@@ -492,7 +502,9 @@ int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t round
   for (size_t i = 0; !rc && i < n; i++) {
     lanes[i].secs = secs + i * rounds;
   }
+  hold_all(c, n, true);
   rc = rc ? rc : run_race(&r, c, n, rounds, batch_length(target, (double)rounds), lanes, e);
+  hold_all(c, n, false);
   for (size_t i = 0; !rc && i < n; i++) {
     read_lane(&r, &lanes[i], &times[i]);
   }

@@ -47,6 +47,9 @@ enum { RT_WORKSPACE_ALIGNMENT = 256 };
  * threads may launch one rt_loaded, with a workspace each. */
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);
+/* rt_loaded_hold -- from now on, only the first launch copies contents into __constant__ variables: the
+ * data stay the same, and copies are not timed. false: every launch does again */
+void rt_loaded_hold(rt_loaded *l, bool hold);
 size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
 int rt_loaded_reserve(rt_loaded *l, err *e);
 /* rt_loaded_info -- registers, spills and shared memory: the largest over the plan's kernels */
@@ -164,6 +167,7 @@ int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times 
 typedef struct rt_contender {
   int (*launch)(void *self, rt_stream s, const void *const *args, err *e);
   void *self;
+  void (*hold)(void *self, bool hold); /* rt_loaded_hold; NULL: there is nothing to hold */
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
 /* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only

@@ -56,6 +56,7 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   size_t n_tensors;
   uint8_t fill;
   uint64_t nbytes;
+  rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
 } stage;
 
 struct rt_loaded {
@@ -68,7 +69,8 @@ struct rt_loaded {
   size_t nbytes;
   arena memory;
   size_t workspace_nbytes;
-  rt_ptr workspace; /* ours, 0 until reserved */
+  rt_ptr workspace;                                 /* ours, 0 until reserved */
+  enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
   rt_function_info info;
 };
 
@@ -293,6 +295,19 @@ static int find_kernel(rt_loaded *l, const gen_template *t, const gen_launch *fr
   return opt_in ? ops->function_smem(l->d, to->function, most, e) : 0;
 }
 
+static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e) {
+  size_t nbytes;
+  if (!l->image || !l->d->ops->variable) {
+    return err_set(e, ERR_NOTFOUND, "there is no __constant__ variable %s", from->symbol);
+  }
+  TRY(l->d->ops->variable(l->d, l->image->module, from->symbol, &to->symbol, &nbytes, e));
+  return from->nbytes <= nbytes
+             ? 0
+             : err_set(e, ERR_LAUNCH,
+                       "the __constant__ variable %s has %zu bytes; it would get %llu",
+                       from->symbol, nbytes, (unsigned long long)from->nbytes);
+}
+
 static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                       const gen_launch *from, stage *to, err *e) {
   memcpy(to->grid, from->grid, sizeof to->grid);
@@ -302,7 +317,9 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   to->fill = from->fill;
   to->nbytes = from->nbytes;
   TRY(copy_operands(l, t, plan, from, to, e));
-  return from->kernel ? find_kernel(l, t, from, to, e) : 0;
+  return from->kernel   ? find_kernel(l, t, from, to, e)
+         : from->symbol ? find_variable(l, from, to, e)
+                        : 0;
 }
 
 static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
@@ -455,6 +472,10 @@ static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *m
 static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *s, rt_stream stream,
                                                      const void **params, err *e) {
   const rt_device_ops *ops = l->d->ops;
+  if (!s->function && s->symbol) {
+    const rt_ptr from = *(const rt_ptr *)params[0];
+    return l->copy == COPY_NEVER ? 0 : ops->copy(l->d, s->symbol, from, s->nbytes, stream, e);
+  }
   if (!s->function) {
     return ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
   }
@@ -503,13 +524,23 @@ int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e)
   if (!l->workspace) {
     TRY(rt_loaded_reserve(l, e));
   }
-  return rt_loaded_launch_in(l, s, args, l->workspace, e);
+  TRY(rt_loaded_launch_in(l, s, args, l->workspace, e));
+  l->copy = l->copy == COPY_ONCE ? COPY_NEVER : l->copy;
+  return 0;
+}
+
+void rt_loaded_hold(rt_loaded *l, bool hold) {
+  l->copy = hold ? COPY_ONCE : COPY_ALWAYS;
 }
 
 static int launch_contender(void *self, rt_stream s, const void *const *args, err *e) {
   return rt_loaded_launch(self, s, args, e);
 }
 
+static void hold_contender(void *self, bool hold) {
+  rt_loaded_hold(self, hold);
+}
+
 rt_contender rt_loaded_contender(rt_loaded *l) {
-  return (rt_contender){launch_contender, l};
+  return (rt_contender){launch_contender, l, hold_contender};
 }

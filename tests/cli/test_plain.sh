@@ -8,7 +8,7 @@ kernel="$folder/k.cu"
 # ---- ours: the best of a file is that of its template ------------------------------------------------
 best() { grep -oE '[A-Z]+=[0-9]+,[A-Z]+=[0-9]+' "$1" | head -1; }
 tune() { TUNED_DB=$1 "$autotune" "$2" --quiet --effort exhaustive >"$3" || complain "$2 is not tuned"; }
-for name in matmul block_sum; do
+for name in matmul block_sum convolve; do
   cp "examples/$name.cu" "$folder"
   "$autotune" emit "examples/$name.cu" --template >"$folder/$name.lua" || complain "emit $name --template"
   tune "$folder/1.db" "examples/$name.cu" "$folder/ours"
@@ -24,6 +24,11 @@ TUNED_DB="$folder/1.db" "$autotune" show examples/matmul.cu n=128 >"$folder/ours
   complain "matmul.cu: $(cat "$folder/ours"), by hand: $(cat "$folder/theirs")"
 TUNED_DB="$folder/1.db" prints "there is no reference" "$autotune" check examples/block_sum.cu n=1000 --sample 2
 TUNED_DB="$folder/1.db" prints "block_sum n=10000" "$autotune" list examples/block_sum.cu
+
+refuses 2 "cannot set the __constant__ variable filter" "$autotune" export examples/convolve.cu n=100 --header "$folder/h" \
+  --config BLOCK=64
+refuses 1 "the kernels have no __constant__ variable 'filtre'" "$autotune" examples/convolve.cu n=100 --quiet \
+  --constant 'filtre:f32[3]'
 
 # ---- options, a header beside the file, one in a folder, text for the host ---------------------------
 mkdir "$folder/inc"
