@@ -61,10 +61,10 @@ typedef struct gen_plain { /* what the lines say */
   gen_plain_arg args[GEN_PLAIN_MAX];
   gen_plain_pair defines[GEN_PLAIN_MAX], scratch[GEN_PLAIN_MAX];
   gen_plain_text requires[GEN_PLAIN_MAX], sizes[GEN_PLAIN_MAX], folders[GEN_PLAIN_MAX],
-      options[GEN_PLAIN_MAX];
+      options[GEN_PLAIN_MAX], replaced[GEN_PLAIN_MAX];
   gen_plain_stage stages[GEN_PLAIN_MAX], references[GEN_PLAIN_MAX];
   size_t n_fields, n_params, n_args, n_defines, n_scratch, n_requires, n_sizes, n_folders,
-      n_options, n_stages, n_references;
+      n_options, n_replaced, n_stages, n_references;
   gen_plain_reference reference;
 } gen_plain;
 
@@ -94,8 +94,10 @@ int gen_plain_lua(const gen_plain *x, arena *a, str *out, gen_plain_place **plac
 
 /* gen_plain_device_text -- append the text for NVRTC: functions of the host and headers of the host
  * compiler are blanked, kernels get their plain names, kernels that are C++ templates become device
- * functions. Lines stay where they are. */
-void gen_plain_device_text(const char *text, size_t n, str *out);
+ * functions. Lines stay where they are.
+ *   in  replaced  macros whose #define is blanked, too */
+void gen_plain_device_text(const char *text, size_t n, const char *const *replaced,
+                           size_t n_replaced, str *out);
 /* gen_plain_check_macros -- refuse #define and #undef of a macro that is tuned where no #ifndef of it
  * encloses them.
  *   in   text  with #line directives

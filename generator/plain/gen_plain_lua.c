@@ -765,6 +765,10 @@ static void add_head(writer *w) {
   str_add(w->out, ",\n");
   start(w, x->n_folders ? x->folders[0].at : (gen_plain_place){0});
   str_add(w->out, "  plain = true,");
+  if (x->n_replaced) {
+    str_add(w->out, " ");
+    add_texts(w, "replace", x->replaced, x->n_replaced);
+  }
   if (x->n_folders) {
     str_add(w->out, " ");
     add_texts(w, "include", x->folders, x->n_folders);

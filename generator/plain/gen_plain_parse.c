@@ -480,6 +480,16 @@ static int read_option_line(parser *k, cursor *c) {
   return take_rest(k, c, "an option of the compiler", &k->x->options[k->x->n_options++]);
 }
 
+/* NAME, ...: macros whose own #define in the text does not count */
+static int read_replace(parser *k, cursor *c) {
+  gen_plain *x = k->x;
+  do {
+    ROOM(k, c, x->replaced, x->n_replaced);
+    TRY(take_name(k, c, "a macro's name", &x->replaced[x->n_replaced++]));
+  } while (skip(c, ','));
+  return take_end(k, c);
+}
+
 static int read_include(parser *k, cursor *c) {
   ROOM(k, c, k->x->folders, k->x->n_folders);
   return take_rest(k, c, "a folder", &k->x->folders[k->x->n_folders++]);
@@ -491,14 +501,15 @@ static const struct {
   const char *word;
   int (*read)(parser *k, cursor *c);
 } keywords[] = {
-    {"problem", read_problem},     {"param", read_param},         {"require", read_require},
-    {"define", read_define},       {"kernel", read_kernel},       {"stage", read_kernel},
-    {"grid", read_grid},           {"block", read_block},         {"shared", read_shared},
-    {"args", read_args},           {"when", read_when},           {"arg", read_arg},
-    {"constant", read_constant},   {"scratch", read_scratch},     {"memset", read_memset},
-    {"reference", read_reference}, {"tolerance", read_tolerance}, {"flops", read_flops},
-    {"bytes", read_bytes},         {"size", read_size},           {"include", read_include},
-    {"option", read_option_line},  {"name", read_name},           {"brief", read_brief}};
+    {"problem", read_problem}, {"param", read_param},         {"require", read_require},
+    {"define", read_define},   {"replace", read_replace},     {"kernel", read_kernel},
+    {"stage", read_kernel},    {"grid", read_grid},           {"block", read_block},
+    {"shared", read_shared},   {"args", read_args},           {"when", read_when},
+    {"arg", read_arg},         {"constant", read_constant},   {"scratch", read_scratch},
+    {"memset", read_memset},   {"reference", read_reference}, {"tolerance", read_tolerance},
+    {"flops", read_flops},     {"bytes", read_bytes},         {"size", read_size},
+    {"include", read_include}, {"option", read_option_line},  {"name", read_name},
+    {"brief", read_brief}};
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
 static int fail_keyword(parser *k, const gen_plain_text *word) {
@@ -516,7 +527,7 @@ static int fail_keyword(parser *k, const gen_plain_text *word) {
   return rc;
 }
 
-static int read_line(parser *k, const char *text, gen_plain_place at) {
+static int read_statement(parser *k, const char *text, gen_plain_place at) {
   cursor c = {text, at};
   gen_plain_text word;
   skip_blanks(&c);
@@ -530,6 +541,20 @@ static int read_line(parser *k, const char *text, gen_plain_place at) {
     }
   }
   return fail_keyword(k, &word);
+}
+
+/* Statements between semicolons. */
+static int read_line(parser *k, const char *text, gen_plain_place at) {
+  for (const char *p = text;;) {
+    const size_t n = length_to(p, ";");
+    const char *one = arena_text_n(k->a, p, n);
+    TRY(one ? read_statement(k, one, at) : err_nomem(k->e));
+    if (!p[n]) {
+      return 0;
+    }
+    p += n + 1;
+    at.column += (int)n + 1;
+  }
 }
 
 /* Lines that start with //@ */

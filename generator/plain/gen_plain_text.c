@@ -17,7 +17,7 @@ enum { MAX_NESTED = 64 };
 typedef struct head {   /* of the declaration under way; offsets are 0 where there is none */
   size_t start, kernel; /* kernel: of __global__ */
   char first[64];       /* its first word */
-  bool device, type, template_, explicit_, linkage, keep, called, assigned, namespace_;
+  bool constant, device, type, template_, explicit_, linkage, keep, called, assigned, namespace_;
 } head;
 
 typedef struct reader {
@@ -27,6 +27,8 @@ typedef struct reader {
   str *text;
   size_t inserts[1024];
   size_t n_inserts;
+  const char *const *replaced; /* names of macros */
+  size_t n_replaced;
 } reader;
 
 static bool in_word(char c) {
@@ -118,6 +120,7 @@ static bool is_host_header(const char *name, size_t n) {
                                       "ctime",
                                       "ctype.h",
                                       "cuda.h",
+                                      "cuda_profiler_api.h",
                                       "cuda_runtime.h",
                                       "cuda_runtime_api.h",
                                       "device_launch_parameters.h",
@@ -180,6 +183,17 @@ static void note_insert(reader *r, size_t at) {
   }
 }
 
+static bool is_replaced(const reader *r, const char *p) {
+  p += strspn(p, " \t");
+  const size_t n = word_length(p);
+  for (size_t i = 0; i < r->n_replaced; i++) {
+    if (is(p, n, r->replaced[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static size_t directive(reader *r, size_t i, int *depth, int *saved, int *n_saved) {
   const size_t end = line_end(r, i);
   const char *p = r->p + i + 1;
@@ -194,6 +208,8 @@ static size_t directive(reader *r, size_t i, int *depth, int *saved, int *n_save
         note_insert(r, i);
       }
     }
+  } else if (is(p, n, "define") && is_replaced(r, p + n)) {
+    blank(r, i, end);
   } else if (is(p, n, "if") || is(p, n, "ifdef") || is(p, n, "ifndef")) {
     saved[*n_saved < MAX_NESTED ? (*n_saved)++ : MAX_NESTED - 1] = *depth;
   } else if ((is(p, n, "else") || is(p, n, "elif")) && *n_saved) {
@@ -239,6 +255,7 @@ static void note_word(const reader *r, head *h, const char *p, size_t n) {
   if (is(p, n, "__global__") && !h->kernel) {
     h->kernel = (size_t)(p - r->p) + 1;
   }
+  h->constant = h->constant || is(p, n, "const") || is(p, n, "extern") || is(p, n, "friend");
   h->namespace_ = h->namespace_ || is(p, n, "namespace");
   h->template_ = h->template_ || (first && is(p, n, "template"));
   h->device = h->device || among(p, n, device) || is_device_macro(r, p, n, first);
@@ -277,8 +294,9 @@ static void make_device(reader *r, const head *h, size_t end) {
 
 /* The declaration [h->start, end), whose head, up to a body, ends at `head_end`. */
 static void judge(reader *r, const head *h, size_t head_end, size_t end) {
-  if (h->explicit_ || (h->called && !h->device && !h->kernel && !h->type && !h->keep &&
-                       !h->assigned && !h->namespace_)) {
+  const bool ours = h->device || h->kernel || h->type || h->keep || h->namespace_;
+  const bool variable = *h->first && !h->called && !h->constant && !h->template_;
+  if (h->explicit_ || (variable && !ours) || (h->called && !ours && !h->assigned)) {
     blank(r, h->start, end);
   } else if (h->kernel && h->template_) {
     make_device(r, h, head_end);
@@ -407,8 +425,9 @@ static void write_out(reader *r, str *out) {
   str_add_n(out, r->out + from, r->n - from);
 }
 
-void gen_plain_device_text(const char *text, size_t n, str *out) {
-  reader r = {.p = text, .n = n};
+void gen_plain_device_text(const char *text, size_t n, const char *const *replaced,
+                           size_t n_replaced, str *out) {
+  reader r = {.p = text, .n = n, .replaced = replaced, .n_replaced = n_replaced};
   walk w = {0};
   str copy = {0};
   bool line_start = true;

@@ -116,9 +116,9 @@ static gen_included *keep(tmpl *t, const char *name, const char *path, const gen
 }
 
 /* The text of a plain file as NVRTC takes it. */
-static void make_plain(str *text) {
+static void make_plain(const tmpl *t, str *text) {
   str out = {0};
-  gen_plain_device_text(str_text(text), text->n, &out);
+  gen_plain_device_text(str_text(text), text->n, t->replaced, t->n_replaced, &out);
   out.failed = out.failed || text->failed;
   str_clear(text);
   *text = out;
@@ -132,7 +132,7 @@ static gen_included *load_included(gen_box *b, tmpl *t, const char *name) {
   const gen_file *builtin;
   int rc = find_included(t, name, &text, &path, &builtin, &e);
   if (!rc && t->plain) {
-    make_plain(&text);
+    make_plain(t, &text);
   }
   gen_included *f = rc ? NULL : keep(t, name, path, builtin, &text);
   str_clear(&text);

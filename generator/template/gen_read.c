@@ -254,8 +254,9 @@ static void read_plain(gen_reader *r) {
     gen_leave(r);
   }
   r->t->include = read_texts(r, "include", &r->t->n_include);
-  if (r->t->n_include && !r->t->plain) {
-    gen_bad(r, "'include' is for plain = true");
+  r->t->replaced = read_texts(r, "replace", &r->t->n_replaced);
+  if ((r->t->n_include || r->t->n_replaced) && !r->t->plain) {
+    gen_bad(r, "'include' and 'replace' are for plain = true");
   }
 }
 
@@ -267,11 +268,11 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version", "brief",      "cite",   "problem",   "args",    "call",
-      "call_require", "space",   "algorithms", "order",  "derive",    "require", "default",
-      "base",         "untuned", "workspace",  "stages", "options",   "macros",  "plain",
-      "include",      "source",  "reference",  "cases",  "tolerance", "flops",   "bytes",
-      "metrics",      "sizes",   NULL};
+      "name",         "version", "brief",      "cite",      "problem", "args",      "call",
+      "call_require", "space",   "algorithms", "order",     "derive",  "require",   "default",
+      "base",         "untuned", "workspace",  "stages",    "options", "macros",    "plain",
+      "include",      "replace", "source",     "reference", "cases",   "tolerance", "flops",
+      "bytes",        "metrics", "sizes",      NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");

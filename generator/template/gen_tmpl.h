@@ -161,6 +161,8 @@ typedef struct tmpl {
   bool plain;  /* the text is a plain CUDA file (plain/gen_plain.h) */
   const char *const *include; /* folders in which its headers are looked for */
   size_t n_include;
+  const char *const *replaced; /* macros whose #define in the text does not count */
+  size_t n_replaced;
   bool has_source;                /* the first of its files is read */
   struct gen_plain_place *places; /* where lines of the Lua text come from; NULL: from the file */
   size_t n_places;
