@@ -74,6 +74,7 @@ help:
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
 	@echo 'make cccl         fetch the newest CUB from PyPI; make check-newest-peers compiles the peers with it'
 	@echo 'make check-cuda   compile what the templates emit with nvcc'
+	@echo 'make check-foreign tune ten kernels that are not ours, from samples and other tuners (minutes; fetches them)'
 	@echo 'make digests      put the present digests of templates into templates/digests.txt'
 	@echo 'make presets      write shipped results with the fields that problems have now'
 	@echo 'make machine-code compile what is tuned, default or suggested and compare its machine code (5 minutes)'
@@ -137,6 +138,10 @@ check-newest-peers: cccl
 # What the templates emit, by nvcc: see tests/device/check_cuda.sh.
 check-cuda: $(B)/tests/bench/machine_code
 	sh tests/device/check_cuda.sh $<
+
+# Plain CUDA files of others: see tests/foreign/check_foreign.sh.
+check-foreign: $(B)/autotune
+	sh tests/foreign/check_foreign.sh $< $(B)/foreign
 
 # Templates changed, their kernels did not: say so in the table of digests.
 digests: $(B)/autotune

@@ -17,6 +17,7 @@ enum { MAX_NESTED = 64 };
 typedef struct head {   /* of the declaration under way; offsets are 0 where there is none */
   size_t start, kernel; /* kernel: of __global__ */
   char first[64];       /* its first word */
+  int angles;           /* open ones of template <class T>; -1: behind it */
   bool constant, device, type, template_, explicit_, linkage, keep, called, assigned, namespace_;
 } head;
 
@@ -249,6 +250,9 @@ static void note_word(const reader *r, head *h, const char *p, size_t n) {
   static const char *const type[] = {"struct", "class", "union", "enum", NULL};
   static const char *const keep[] = {"static_assert", "asm", "typedef", "using", "concept", NULL};
   const bool first = !*h->first;
+  if (h->template_ && h->angles >= 0) {
+    return; /* of a parameter */
+  }
   if (first) {
     snprintf(h->first, sizeof h->first, "%.*s", (int)(n < 63 ? n : 63), p);
   }
@@ -350,6 +354,10 @@ static void mark(reader *r, walk *w, char c) {
   } else if (c == '}') {
     close_brace(r, w);
   } else if (w->braces) {
+    return;
+  } else if (h->template_ && h->angles >= 0 && (c == '<' || c == '>')) {
+    h->angles += c == '<' ? 1 : h->angles == 1 ? -2 : -1;
+  } else if (h->template_ && h->angles >= 0) {
     return;
   } else if (c == '(') {
     h->called = h->called || (!w->parens && !h->assigned);
