@@ -193,8 +193,8 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   int64_t spill_nbytes;     /* registers spilled to memory, per thread */
   int64_t shared_nbytes;    /* shared memory per block, static and dynamic */
   int64_t workspace_nbytes; /* device memory the context holds for it, per stream */
-  /* of a portfolio: by what share it is expected to be slower than the best for this very size, as
-   * sizes that its choice was not made from showed; else 0 */
+  /* of a portfolio: by what share it is expected to be slower than the portfolio's best for this very
+   * size, as sizes that its choice was not made from showed; tuning may find more. Else 0 */
   double expected_loss;
   /* since 0.2: 1: a better kernel for this problem is being compiled, and will take its place */
   int better_pending;

@@ -2,7 +2,7 @@
  * the vendor's library.
  *
  *   bench_portfolio FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2]
- *                   [--jobs 16]
+ *                   [--jobs 16] [--tune SECONDS --tuned-db FILE [--of 20]]
  *
  * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). Each has an interleaved race of the
  * kernel that libtuned serves from the database ($TUNED_DB), every configuration of the portfolio
@@ -12,8 +12,12 @@
  * off, after --sec seconds at the latest. Two devices share the work as parts 1/2 and 2/2 with the
  * same OUT; --sec 0 then sums up.
  *
- * Prints the geometric mean and the worst of: served over the best of the portfolio, nearest over
- * the same, the vendor over served; the number of sizes that lose more than 10, 20, 30 %, and of
+ * --tune first tunes the OF first sizes for so many seconds each, into FILE, where the same command
+ * finds them again; the result joins the race. This is the loss to be told: members of a portfolio are
+ * not the best for a size.
+ *
+ * Prints the geometric mean and the worst of: served over the best of the portfolio, served over what
+ * tuning found, nearest over the best of the portfolio, the vendor over served; the number of sizes that lose more than 10, 20, 30 %, and of
  * those at which the vendor is no faster; and where the seconds went. Exit status 2 when sizes are
  * left. */
 #define _GNU_SOURCE
@@ -23,6 +27,7 @@
 #include <string.h>
 
 #include "bench_tools.h"
+#include "bench_tune.h"
 #include "sizes.h"
 #include "file.h"
 #include "image_prefetch.h"
@@ -32,7 +37,7 @@
 #include "serve_choose.h"
 
 /* Sources are generated, and their images requested, this many sizes ahead of the race. */
-enum { ENTRANTS = PORTFOLIO_CONFIGS + 4, AHEAD = 24 };
+enum { ENTRANTS = PORTFOLIO_CONFIGS + 5, AHEAD = 24 };
 
 /* The first race selects those for the second. Seconds for one contender of a race; a batch takes
  * at least 200 us. */
@@ -57,7 +62,7 @@ typedef struct size_run { /* one size */
   rt_harness *buffers;
   entrant e[ENTRANTS];
   size_t n;
-  size_t served, nearest;           /* which of them */
+  size_t served, nearest, tuned;    /* which of them; tuned SIZE_MAX: it was not */
   size_t member[PORTFOLIO_CONFIGS]; /* per configuration of the portfolio; SIZE_MAX: does not fit */
   const char *origin;
   bool done, planned;
@@ -84,6 +89,8 @@ typedef struct bench {
   sizes sizes;
   size_run *runs; /* [sizes.n] */
   str done;       /* what OUT holds */
+  bench_tuning tuning;
+  size_t of;
 } bench;
 
 /* Adds the time since the last call to this phase. */
@@ -120,6 +127,14 @@ static int pick(bench *b, size_run *r, bool portfolio_serves, serve_pick *out, e
   return rc;
 }
 
+static void add_tuned(const bench *b, size_run *r) {
+  gen_config config;
+  const bool wanted = b->tuning.sec > 0 && (size_t)(r - b->runs) < b->of;
+  const bool found =
+      wanted && !bench_tuned_config(&b->tuning, b->t, str_text(&r->problem), &config, NULL);
+  r->tuned = found ? add_config(b, r, &config) : SIZE_MAX;
+}
+
 static int add_all(bench *b, size_run *r, err *e) {
   serve_pick x;
   TRY(serve_known_read(&b->from, b->t, &b->known, e));
@@ -133,6 +148,7 @@ static int add_all(bench *b, size_run *r, err *e) {
   r->origin = tuned_origin_name(x.origin);
   TRY(pick(b, r, false, &x, e));
   r->nearest = add_config(b, r, &x.config);
+  add_tuned(b, r);
   return 0;
 }
 
@@ -252,7 +268,8 @@ static int race_twice(bench *b, size_run *r, err *e) {
     best = fmin(best, r->sec[i]);
   }
   for (size_t i = 0; i < n; i++) {
-    if (r->sec[i] < NEAR_BEST * best || i == r->served || i == r->nearest || i == r->n) {
+    if (r->sec[i] < NEAR_BEST * best || i == r->served || i == r->nearest || i == r->tuned ||
+        i == r->n) {
       who[near++] = i;
     }
   }
@@ -270,9 +287,10 @@ static void add_line(const bench *b, const size_run *r, str *s) {
   }
   str_addf(s,
            "{\"problem\": \"%s\", \"origin\": \"%s\", \"served_us\": %.4g, \"best_us\": %.4g, "
-           "\"nearest_us\": %.4g, \"vendor_us\": %.4g, \"members_us\": [",
+           "\"nearest_us\": %.4g, \"tuned_us\": %.4g, \"vendor_us\": %.4g, \"members_us\": [",
            str_text(&r->problem), r->origin, 1e6 * r->sec[r->served], 1e6 * best,
-           1e6 * r->sec[r->nearest], b->peer_kind ? 1e6 * r->sec[r->n] : 0.0);
+           1e6 * r->sec[r->nearest], r->tuned == SIZE_MAX ? 0.0 : 1e6 * r->sec[r->tuned],
+           b->peer_kind ? 1e6 * r->sec[r->n] : 0.0);
   for (size_t i = 0; i < b->known.portfolio.n_configs; i++) {
     str_addf(s, "%s%.4g", i ? ", " : "", 1e6 * member_sec(r, i));
   }
@@ -384,27 +402,36 @@ static double after(const char *line, const char *key) {
   return at ? strtod(at + strlen(key), NULL) : 0;
 }
 
+/* Lines of before lack what they do not tell. */
+static double after_in_line(const char *line, const char *key) {
+  const char *at = strstr(line, key);
+  return at && at < strchr(line, '\n') ? after(line, key) : 0;
+}
+
 static void summarise(const bench *b, size_t left) {
-  mean served = {0}, nearest = {0}, vendor = {0};
+  mean served = {0}, nearest = {0}, vendor = {0}, tuned = {0};
   size_t n_portfolio = 0, n = 0;
   for (const char *line = str_text(&b->done); *line; line = strchr(line, '\n') + 1, n++) {
     const double s = after(line, "\"served_us\": "), best = after(line, "\"best_us\": ");
     const char *origin = strstr(line, "\"origin\": \"portfolio\"");
     add(&served, s, best, true);
     add(&nearest, after(line, "\"nearest_us\": "), best, true);
+    add(&tuned, s, after_in_line(line, "\"tuned_us\": "), true);
     add(&vendor, after(line, "\"vendor_us\": "), s, false);
     n_portfolio += origin && origin < strchr(line, '\n');
   }
   const double k = n ? (double)n : 1;
-  printf("{\"bench\": \"portfolio\", \"device\": \"%s\", \"sizes\": %zu, \"left\": %zu, "
-         "\"from_portfolio\": %zu, \"configs\": %zu, \"served_loss\": %.4f, \"worst_loss\": %.4f, "
-         "\"lose_10_20_30_percent\": [%zu, %zu, %zu], \"nearest_loss\": %.4f, "
-         "\"nearest_worst\": %.4f, \"times_vendor\": %.4f, \"times_vendor_least\": %.4f, "
-         "\"vendor_no_faster\": %zu}\n",
-         b->device->info.name, n, left, n_portfolio, b->known.portfolio.n_configs,
-         expm1(served.sum / k), expm1(served.worst), served.more[0], served.more[1], served.more[2],
-         expm1(nearest.sum / k), expm1(nearest.worst),
-         exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst), vendor.at_least);
+  printf(
+      "{\"bench\": \"portfolio\", \"device\": \"%s\", \"sizes\": %zu, \"left\": %zu, "
+      "\"from_portfolio\": %zu, \"configs\": %zu, \"served_loss\": %.4f, \"worst_loss\": %.4f, "
+      "\"lose_10_20_30_percent\": [%zu, %zu, %zu], \"nearest_loss\": %.4f, "
+      "\"nearest_worst\": %.4f, \"tuned\": %zu, \"loss_to_tuned\": %.4f, \"worst_to_tuned\": %.4f, \"times_vendor\": %.4f, \"times_vendor_least\": %.4f, "
+      "\"vendor_no_faster\": %zu}\n",
+      b->device->info.name, n, left, n_portfolio, b->known.portfolio.n_configs,
+      expm1(served.sum / k), expm1(served.worst), served.more[0], served.more[1], served.more[2],
+      expm1(nearest.sum / k), expm1(nearest.worst), tuned.n,
+      expm1(tuned.sum / (tuned.n ? (double)tuned.n : 1)), expm1(tuned.worst),
+      exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst), vendor.at_least);
 }
 
 static void tell_where_time_went(const bench *b) {
@@ -434,6 +461,17 @@ static int check_portfolio(const bench *b, const char *path, err *e) {
                    path, b->family, b->family, b->grid, path);
 }
 
+/* Before this process opens the device. */
+static void tune_sizes(const bench *b) {
+  for (size_t i = 0; b->tuning.sec > 0 && i < b->sizes.n && i < b->of; i++) {
+    auto_str problem = {0};
+    gen_problem_text(b->t, &b->sizes.p[i], &problem);
+    if (i % b->parts == b->part - 1 && now_sec() - b->started < b->sec) {
+      bench_tune(&b->tuning, str_text(&problem));
+    }
+  }
+}
+
 static int set_up(bench *b, int jobs, err *e) {
   const char *path;
   TRY(gen_open(NULL, b->family, &b->t, e));
@@ -441,6 +479,7 @@ static int set_up(bench *b, int jobs, err *e) {
     TRY(peer_find(b->vs, b->t, &b->peer_kind, e));
   }
   TRY(sample_sizes(b->t, b->grid, b->n, b->seed, false, &b->memory, &b->sizes, e));
+  tune_sizes(b);
   TRY(db_default_path(&b->memory, &path, e));
   TRY(db_open(path, DB_READ, &b->from.db, e));
   TRY(rt_compiler_open(&b->compiler, e));
@@ -477,7 +516,7 @@ int main(int argc, char **argv) {
   if (argc < 6) {
     fprintf(stderr,
             "usage: bench_portfolio FAMILY GRID N SEED OUT [--device D] [--vs PEER] [--sec S] "
-            "[--part K/N] [--jobs J]\n");
+            "[--part K/N] [--jobs J] [--tune SEC --tuned-db FILE [--of N]]\n");
     return 1;
   }
   b = (bench){.family = argv[1],
@@ -488,7 +527,16 @@ int main(int argc, char **argv) {
               .device_name = bench_option(argc - 5, argv + 5, "--device", "0"),
               .vs = bench_option(argc - 5, argv + 5, "--vs", NULL),
               .sec = atof(bench_option(argc - 5, argv + 5, "--sec", "1e9")),
+              .of = (size_t)atol(bench_option(argc - 5, argv + 5, "--of", "20")),
               .started = now_sec()};
+  b.tuning = (bench_tuning){.device = b.device_name,
+                            .db = bench_option(argc - 5, argv + 5, "--tuned-db", NULL),
+                            .sec = atof(bench_option(argc - 5, argv + 5, "--tune", "0"))};
+  b.tuning.cache = arena_format(&b.memory, "%s.cache", b.tuning.db);
+  if (b.tuning.sec > 0 && !b.tuning.db) {
+    fprintf(stderr, "bench_portfolio: --tune needs --tuned-db FILE\n");
+    return 1;
+  }
   if (!read_part(&b, bench_option(argc - 5, argv + 5, "--part", "1/1"))) {
     fprintf(stderr, "bench_portfolio: --part is K/N, such as 1/2\n");
     return 1;

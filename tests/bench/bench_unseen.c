@@ -32,11 +32,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "bench_case.h"
 #include "bench_tools.h"
+#include "bench_tune.h"
 #include "call_draw.h"
 #include "file.h"
 #include "open_device.h"
@@ -64,8 +64,9 @@ typedef struct bench {
   bool emulated;
   size_t n, n_seeds, of;
   uint64_t seeds[SEEDS_MOST];
-  double tune_sec, until, ready_sec;
-  char folder[64], tuned_db[200];
+  double until, ready_sec;
+  bench_tuning tuning;
+  char folder[64];
   /* of the family at hand */
   const char *family;
   bench_place place;
@@ -75,7 +76,7 @@ typedef struct bench {
   row *rows;
   drawn_call *calls;
   size_t n_rows;
-  arena memory;
+  arena memory, names; /* of the family; of the run */
 } bench;
 
 static tuned_error failure;
@@ -207,74 +208,18 @@ static void read_rows(bench *b) {
   }
 }
 
-/* ---- tuning of the very problem, in a process of its own ------------------------------------- */
-
-/* build/autotune, beside this program's folder. */
-static void tool_path(char out[300]) {
-  char self[256];
-  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-  self[n > 0 ? n : 0] = 0;
-  for (int up = 0; up < 3; up++) {
-    char *slash = strrchr(self, '/');
-    *(slash ? slash : self) = 0;
-  }
-  snprintf(out, 300, "%s/autotune", self);
-}
-
-static void tune(const bench *b, const row *r) {
-  char tool[300], budget[40];
-  tool_path(tool);
-  snprintf(budget, sizeof budget, "%gs", b->tune_sec);
-  const pid_t pid = fork();
-  if (!pid) {
-    char *words = strdup(r->problem), *list[64] = {tool};
-    int n = 1;
-    for (char *w; n < 50 && (w = strsep(&words, " "));) {
-      list[n++] = w;
-    }
-    char *options[] = {"--device", (char *)b->device,   "--budget", budget,
-                       "--db",     (char *)b->tuned_db, "--quiet"};
-    memcpy(list + n, options, sizeof options);
-    /* the next process must find the first calls' cache empty */
-    setenv("TUNED_CACHE", arena_format(&(arena){0}, "%s/tuning", b->folder), 1);
-    freopen("/dev/null", "w", stdout);
-    execv(tool, list);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(pid, &status, 0);
-  if (status) {
-    fprintf(stderr, "bench_unseen: tuning %s failed\n", r->problem);
-  }
-}
+/* ---- tuning of the very problem -------------------------------------------------------------- */
 
 static bool is_tuned(const bench *b, const row *r) {
-  return b->tune_sec > 0 && r->i < (b->of + b->n_seeds - 1) / b->n_seeds;
+  return b->tuning.sec > 0 && r->i < (b->of + b->n_seeds - 1) / b->n_seeds;
 }
 
 static void tune_all(const bench *b) {
   for (size_t i = 0; i < b->n_rows && now_sec() < b->until; i++) {
     if (is_tuned(b, &b->rows[i]) && !b->rows[i].done) {
-      tune(b, &b->rows[i]);
+      bench_tune(&b->tuning, b->rows[i].problem);
     }
   }
-}
-
-/* The configuration that tuning found. */
-static int tuned_config(const bench *b, const row *r, gen_config *out, err *e) {
-  tuned_context *ctx = NULL;
-  tuned_kernel *k;
-  tuned_kernel_info info;
-  tuned_error why = {0};
-  const tuned_options o = {.device = b->device, .database = b->tuned_db, .wait = 1, .threads = -1};
-  int rc = tuned_open(&ctx, &o, &why);
-  rc = rc ? rc : tuned_find(ctx, r->problem, &k, &why);
-  rc = rc ? rc : tuned_info(k, &info, &why);
-  rc = rc                           ? err_set(e, rc, "%s", why.message)
-       : info.origin != TUNED_EXACT ? err_set(e, ERR_NOTFOUND, "it was not tuned")
-                                    : gen_config_parse(b->place.t, info.config, out, e);
-  tuned_close(ctx);
-  return rc;
 }
 
 /* ---- one call -------------------------------------------------------------------------------- */
@@ -375,8 +320,8 @@ static void fill_info(bench *b, row *r, tuned_kernel *k) {
 static void add_tuned(bench *b, row *r, bench_case *x) {
   gen_config config;
   err e = {0};
-  if (is_tuned(b, r) &&
-      (tuned_config(b, r, &config, &e) || bench_case_add(x, &config, "tuned", &e))) {
+  if (is_tuned(b, r) && (bench_tuned_config(&b->tuning, b->place.t, r->problem, &config, &e) ||
+                         bench_case_add(x, &config, "tuned", &e))) {
     note(b, r, "tuned", &e);
   }
 }
@@ -629,7 +574,7 @@ static void print_loss(const bench *b) {
     }
     printf("served against %g s of tuning of %zu of these: %.1f %% slower in the mean, %.1f %% at "
            "worst",
-           b->tune_sec, n, 100 * (mean - 1), 100 * (loss[n - 1] - 1));
+           b->tuning.sec, n, 100 * (mean - 1), 100 * (loss[n - 1] - 1));
     if (m) {
       printf("; tuned %.2f x the peer, at least as fast in %zu of %zu", tuned, least, m);
     }
@@ -739,7 +684,6 @@ static void set_up(bench *b) {
   b->n_seeds = (size_t)atol(bench_option(b->argc, b->argv, "--seeds", "3"));
   b->n_seeds = b->n_seeds < SEEDS_MOST ? b->n_seeds : SEEDS_MOST;
   b->of = (size_t)atol(bench_option(b->argc, b->argv, "--of", "20"));
-  b->tune_sec = atof(bench_option(b->argc, b->argv, "--tune", "0"));
   b->ready_sec = atof(bench_option(b->argc, b->argv, "--ready", "120"));
   b->until = now_sec() + atof(sec);
   for (size_t i = 0; i < b->n_seeds; i++) {
@@ -747,17 +691,21 @@ static void set_up(bench *b) {
   }
   snprintf(b->folder, sizeof b->folder, "/tmp/bench-unseen-XXXXXX");
   bench_must(!mkdtemp(b->folder), b->folder, strerror(errno));
-  setenv("TUNED_DB", arena_format(&b->memory, "%s/none.db", b->folder), 1);
-  snprintf(b->tuned_db, sizeof b->tuned_db, "%s%s", tuned ? tuned : b->folder,
-           tuned ? "" : "/tuned.db");
+  setenv("TUNED_DB", arena_format(&b->names, "%s/none.db", b->folder), 1);
+  b->tuning =
+      (bench_tuning){.device = b->device,
+                     .sec = atof(bench_option(b->argc, b->argv, "--tune", "0")),
+                     .db = tuned ? tuned : arena_format(&b->names, "%s/tuned.db", b->folder),
+                     .cache = arena_format(&b->names, "%s/tuning", b->folder)};
 }
 
-static void tear_down(const bench *b) {
+static void tear_down(bench *b) {
   auto_str command = {0};
   str_addf(&command, "rm -rf '%s'", b->folder);
   if (system(str_text(&command))) {
     fprintf(stderr, "bench_unseen: %s is left\n", b->folder);
   }
+  arena_clear(&b->names);
 }
 
 int main(int argc, char **argv) {
