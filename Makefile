@@ -179,6 +179,13 @@ $(B)/generator_digest.h: $(call find_files,generator,*.[ch])
 	@echo "#define GENERATOR_DIGEST \"$$(cat $^ | sha256sum | cut -c 1-32)\"" > $@
 $(B)/generator/template/gen_source.o: $(B)/generator_digest.h
 
+# What is remembered of choices, likewise for one way to choose, and for what there is to choose from.
+$(B)/chooser_digest.h: $(call find_files,runtime/portfolio runtime/serve/choose runtime/run runtime/device,*.[ch]) \
+  $(call find_files,db/presets,*.txt) templates/digests.txt
+	@mkdir -p $(@D)
+	@echo "#define CHOOSER_DIGEST \"$$(cat $^ | sha256sum | cut -c 1-32)\"" > $@
+$(B)/runtime/serve/serve_notes.o: $(B)/chooser_digest.h
+
 # What autotune itself carries: suites of problems, and the text of the peers that nvcc compiles.
 $(B)/tuner_files.c: $(TUNER_FILES) generator/embed.sh
 	@mkdir -p $(@D)

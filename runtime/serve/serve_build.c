@@ -94,16 +94,10 @@ rt_source serve_build_source(const serve *s, const char *text, size_t body) {
                      .lineinfo = s->device->info.format == RT_PTX};
 }
 
-static void open_ready(serve *s) {
-  if (!s->ready) {
-    s->ready = ready_images_open();
-  }
-}
-
 static bool take_ready(serve_build *b, const char hash[HASH_TEXT]) {
   ready_image ready;
   const rt_source source = serve_build_source(b->s, NULL, 0);
-  open_ready(b->s);
+  serve_notes_open(b->s);
   if (!b->s->ready ||
       !ready_images_find(b->s->ready, &source, hash, &b->s->device->info, &b->memory, &ready)) {
     return false;
@@ -147,8 +141,7 @@ static bool find_image(serve_build *b, const char hash[HASH_TEXT]) {
 
 /* From another size, or another process: then no source is made to look for its image. */
 static bool knows_text(serve_build *b, char hash[HASH_TEXT]) {
-  if (b->notes && !b->notes->is_read) {
-    open_ready(b->s);
+  if (b->notes) {
     serve_notes_read(b->s, b->t, b->notes);
   }
   return gen_source_hash(b->g, &b->pick.config, hash);

@@ -42,6 +42,7 @@ void serve_families_free(serve *s) {
   for (serve_family *f = s->families, *next; f; f = next) {
     next = f->next;
     serve_known_clear(&f->known);
+    serve_notes_clear(&f->notes);
     gen_close(f->t);
     free(f->name);
     free(f);
@@ -81,7 +82,7 @@ static int load_anew(serve *s, serve_make *m, err *e) {
 }
 
 static int load_now_or_behind(serve *s, serve_make *m, background_want *want, err *e) {
-  TRY(serve_make_next(m, e));
+  TRY(serve_make_first(m, e));
   int rc = serve_make_load(m, SERVE_AT_HAND, NULL);
   if (rc == ERR_NOTFOUND) {
     TRY(background_want_of(want, &m->b, e));
@@ -107,7 +108,7 @@ static int load_now(serve_make *m, err *e) {
 }
 
 /* What takes long in the call may take a little longer. */
-static void write_news(const serve *s, bool has_compiled) {
+static void write_news(serve *s, bool has_compiled) {
   serve_news news = {0};
   if (has_compiled) {
     serve_make_news(s, &news);
@@ -234,7 +235,7 @@ static int prepare_new(serve *s, serve_family *f, const gen_problem *p, const ch
   background_want want = {0};
   serve_turn_take(s);
   int rc = serve_make_begin(&m, s, f, p, problem, e);
-  rc = rc ? rc : serve_make_next(&m, e);
+  rc = rc ? rc : serve_make_first(&m, e);
   const bool lacks = !rc && serve_make_load(&m, SERVE_AT_HAND, NULL) == ERR_NOTFOUND;
   rc = lacks ? background_want_of(&want, &m.b, e) : rc;
   serve_make_end(&m);

@@ -27,6 +27,19 @@ int serve_make_next(serve_make *m, err *e) {
   return serve_choose_next(&m->choose, &m->b.pick, e);
 }
 
+static bool take_noted(serve_make *m) {
+  return serve_notes_choice(m->b.s, m->f->t, &m->f->notes, m->problem, &m->b.memory, &m->b.pick) &&
+         !gen_config_check(m->b.g, &m->b.pick.config, NULL);
+}
+
+int serve_make_first(serve_make *m, err *e) {
+  if (!take_noted(m)) {
+    TRY(serve_make_next(m, e));
+    serve_notes_chose(m->b.s, &m->f->notes, m->problem, &m->b.pick);
+  }
+  return 0;
+}
+
 int serve_make_load(serve_make *m, serve_effort effort, err *e) {
   return serve_build_load(&m->b, effort, &m->loaded, e);
 }
@@ -39,7 +52,7 @@ int serve_make_load_first(serve_make *m, err *e) {
     if (tries == TRIES_MOST) {
       serve_choose_default(&m->choose);
     }
-    TRY(serve_make_next(m, e));
+    TRY(tries ? serve_make_next(m, e) : serve_make_first(m, e));
     const int rc = serve_make_load(m, SERVE_COMPILE, &why);
     if (!rc) {
       return 0;
@@ -79,8 +92,8 @@ int serve_make_kernel(serve_make *m, tuned_kernel **k, err *e) {
   return 0;
 }
 
-void serve_make_news(const serve *s, serve_news *news) {
-  for (const serve_family *f = s->families; f; f = f->next) {
-    serve_news_take(f->t, news);
+void serve_make_news(serve *s, serve_news *news) {
+  for (serve_family *f = s->families; f; f = f->next) {
+    serve_news_take(f->t, &f->notes, news);
   }
 }

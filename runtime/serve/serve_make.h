@@ -19,7 +19,7 @@ typedef struct serve_family { /* a template in use, until the context is closed 
   char *name; /* as the program calls it: "sgemm" or a path */
   gen_template *t;
   serve_known known; /* read by serve_choose */
-  serve_notes notes; /* read by serve_build */
+  serve_notes notes;
 } serve_family;
 
 typedef struct serve_make {
@@ -36,7 +36,9 @@ int serve_make_begin(serve_make *m, serve *s, serve_family *f, const gen_problem
                      const char *problem, err *e);
 void serve_make_end(serve_make *m);
 
-/* serve_make_next -- err  as serve_choose_next */
+/* serve_make_first -- the first candidate, noted by an earlier process or chosen now; serve_make_next
+ * may bring it again. serve_make_next -- the next that is chosen. err  as serve_choose_next */
+int serve_make_first(serve_make *m, err *e);
 int serve_make_next(serve_make *m, err *e);
 /* serve_make_load -- err  as serve_build_load */
 int serve_make_load(serve_make *m, serve_effort effort, err *e);
@@ -48,6 +50,6 @@ int serve_make_load_first(serve_make *m, err *e);
 int serve_make_kernel(serve_make *m, tuned_kernel **k, err *e);
 
 /* serve_make_news -- what is new of all templates of the context, to be written without its lock */
-void serve_make_news(const serve *s, serve_news *news);
+void serve_make_news(serve *s, serve_news *news);
 
 #endif

@@ -150,7 +150,7 @@ static void free_kernels(serve *s) {
   }
 }
 
-static void write_news(const serve *s) {
+static void write_news(serve *s) {
   serve_news news = {0};
   serve_make_news(s, &news);
   serve_news_write(&news);

@@ -11,6 +11,7 @@
 #include "background.h"
 #include "serve_fixture.h"
 #include "serve_make.h"
+#include "serve_presets.h"
 
 static const double SEC_MOST = 60; /* until a kernel is compiled, on a busy machine */
 
@@ -193,6 +194,54 @@ CONTEXT_TEST(notes_of_another_text_of_the_template_do_not_count) {
   reopen(f, f->folder);
   assert_true(product_of(f) == 10);
   assert_int_equal(count_texts(f), 0);
+}
+
+/* Without a database, and with what the library ships; as a program has it. */
+static void reopen_untuned(fixture *f) {
+  unlink(f->db_path);
+  reopen(f, f->folder);
+  inside(f)->sources.presets = serve_presets;
+  inside(f)->sources.portfolios = serve_portfolios;
+}
+
+/* Or is the choice noted? */
+static bool chooses(fixture *f, const char *problem, tuned_kernel_info *info) {
+  *info = info_of(f, problem);
+  return inside(f)->families->known.read;
+}
+
+CONTEXT_TEST(next_program_does_not_choose) {
+  tuned_kernel_info first, then;
+  reopen_untuned(f);
+  assert_true(chooses(f, "saxpy n=1000", &first));
+  char config[256];
+  const tuned_origin origin = first.origin;
+  snprintf(config, sizeof config, "%s", first.config);
+  reopen_untuned(f);
+  assert_false(chooses(f, "saxpy n=1000", &then));
+  assert_string_equal(then.config, config);
+  assert_int_equal(then.origin, origin);
+  assert_true(saxpy_is_right(f, 1000));
+  assert_true(chooses(f, "saxpy n=3000", &then)); /* another problem */
+  reopen_untuned(f);
+  change_cache(f, "UPDATE note SET value = zeroblob(length(value)) WHERE name LIKE 'saxpy%'");
+  assert_true(chooses(f, "saxpy n=1000", &then));
+  assert_string_equal(then.config, config);
+}
+
+CONTEXT_TEST(noted_choices_count_where_nothing_is_tuned) {
+  tuned_kernel_info info;
+  reopen_untuned(f);
+  assert_true(chooses(f, "saxpy n=1000 align=4", &info));
+  reopen(f, f->folder); /* presets of its own: none */
+  assert_true(chooses(f, "saxpy n=1000 align=4", &info));
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=64,VEC=4"});
+  reopen(f, f->folder);
+  inside(f)->sources.presets = serve_presets;
+  inside(f)->sources.portfolios = serve_portfolios;
+  info = info_of(f, "saxpy n=1000 align=4");
+  assert_int_equal(info.origin, TUNED_EXACT);
+  assert_non_null(strstr(info.config, "BLOCK=64,VEC=4"));
 }
 
 /* A text's image for another device or other options is another one. */
