@@ -131,6 +131,8 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_metrics;
   const char *const *sizes_emu, *const *sizes_test, *const *sizes_bench; /* problem texts */
   size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
+  bool counts_wrong; /* the reference's kernels count the wrong elements of what a launch leaves, in
+                        the first 8 bytes of its workspaces */
   bool self_checked; /* there is no reference: results are compared with the default's */
 } gen_template;
 

@@ -627,11 +627,30 @@ static void read_variant(gen_reader *r) {
   }
 }
 
+/* The name of the workspace in which its kernels count wrong elements. */
+static void read_counts(gen_reader *r) {
+  const gen_program *p = &r->t->reference;
+  if (!gen_enter(r, "counts")) {
+    return;
+  }
+  const char *name = gen_text(r, "counts");
+  const gen_workspace *w = p->n_workspaces ? &p->workspaces[0] : NULL;
+  if (!w || strcmp(w->name, name) != 0 || w->element.field >= 0 || w->element.type != DTYPE_u64) {
+    gen_bad(r,
+            "counts names the first workspace here, in which kernels count wrong elements: "
+            "workspace = { { \"%s\", \"u64\", 1 } }",
+            name);
+  }
+  r->t->pub.counts_wrong = true;
+  gen_leave(r);
+}
+
 void gen_read_reference(gen_reader *r) {
   static const char *const keys[] = {"workspace", "stages",  "options", "source",
-                                     "macros",    "variant", NULL};
+                                     "macros",    "variant", "counts",  NULL};
   gen_keys(r, keys);
   read_variant(r);
   read_defines(r, &r->t->reference);
   read_program(r, &r->t->reference, GEN_READS_DEVICE, 0);
+  read_counts(r);
 }

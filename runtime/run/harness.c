@@ -60,6 +60,9 @@ static int find_magnitude(rt_harness *b, harness_case *c, size_t arg, err *e) {
 static int expect_case(rt_harness *b, harness_case *c, err *e) {
   TRY(fill_recorded(b, c, e));
   TRY(harness_start(b, c, e));
+  if (b->t->counts_wrong) {
+    return 0;
+  }
   TRY(rt_loaded_launch(b->reference, NULL, c->args, e));
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (harness_is_output(b, i)) {

@@ -42,6 +42,7 @@ struct rt_harness {
   size_t n_cases, n_buffers, n_zones;
   bool separate; /* one allocation per buffer, no canaries: the emulator */
   rt_loaded *reference;
+  rt_ptr counted;    /* the workspaces of a reference that counts wrong elements */
   rt_ptr *masters;   /* per argument: the inputs' contents; 0 when it is never read */
   gen_datum *filled; /* per argument: what its master holds now */
   rt_ptr sets;       /* the first set; the others follow */

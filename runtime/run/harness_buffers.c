@@ -270,6 +270,9 @@ int harness_allocate(rt_harness *b, err *e) {
       TRY(take(b, harness_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
     }
   }
+  if (b->t->counts_wrong) {
+    TRY(take(b, rt_loaded_workspace_nbytes(b->reference), &b->counted, e));
+  }
   b->found = ARENA_ARRAY(&b->memory, rt_finding, b->n_buffers + b->n_zones + 1);
   if (!b->found) {
     return err_nomem(e);

@@ -366,6 +366,49 @@ FAKE_TEST(test_data_of_the_host) {
   unlink(fill);
 }
 
+/* ---- a reference that counts ------------------------------------------------------------------- */
+
+/* Counts the elements of z that are not their index. */
+static void counts(fake *f, void **args) {
+  (void)f;
+  const long long n = FAKE_ARG(args, 0, long long);
+  const int32_t *z = fake_memory(FAKE_ARG(args, 1, rt_ptr));
+  uint64_t *wrong = fake_memory(FAKE_ARG(args, 2, rt_ptr));
+  for (long long i = 0; i < n; i++) {
+    *wrong += z[i] != i;
+  }
+}
+
+FAKE_TEST(test_reference_that_counts) {
+  static const char stages[] = "args = { 'n', 'a', 'x', 'y', 'z' } } },\n    source = 'extern";
+  const char *at = strstr(strstr(probe_lua, "reference ="), "args =");
+  auto_str text = {0};
+  rt_check c;
+  str_add_n(&text, probe_lua, (size_t)(at - probe_lua));
+  str_add(&text, "args = { 'n', 'z', 'wrong' } } }, workspace = { { 'wrong', 'u64', 1 } },\n"
+                 "    counts = 'wrong', source = 'extern");
+  str_add(&text, at + sizeof stages - 1);
+  drop_bench(b);
+  gen_instance_free(b->g);
+  gen_close(b->t);
+  b->g = NULL, b->t = NULL;
+  bind(b, str_text(&text));
+  b->functions[1].run = counts;
+  OK(b, rt_checker_new(&b->f.device, b->c, &b->checker, &b->e));
+  OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
+  OK(b, rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &b->bench, &b->e));
+  for (int i = 0; i < 2; i++) { /* the count starts at zero each time */
+    OK(b, check(b, GOOD, &c));
+    assert_int_equal(c.n_wrong, 0);
+    OK(b, check(b, FAR, &c)); /* of y, which it does not look at */
+    assert_int_equal(check(b, UNWRITTEN, &c), ERR_WRONG);
+    assert_string_equal(b->e.message, "1 element is wrong, by the template's check (case 0)");
+    assert_int_equal(c.n_wrong, 1);
+    assert_int_equal(check(b, PAST, &c), ERR_WRONG);
+    assert_int_equal(check(b, INPUT, &c), ERR_WRONG);
+  }
+}
+
 /* ---- timing -------------------------------------------------------------------------------- */
 
 static bool near(double a, double b) {
