@@ -152,6 +152,19 @@ GLOBAL divergent_bad(float *x, int n) {
     __syncthreads();
     x[threadIdx.x] = s[threadIdx.x];
   }
+  __syncthreads();
+  x[threadIdx.x] += s[threadIdx.x ^ 1];
+}
+// a barrier does not wait for threads that exit, before or after the others arrive
+GLOBAL early_exit_good(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  if (threadIdx.x < n) {
+    __syncthreads();
+    x[threadIdx.x] = s[threadIdx.x ^ 1];
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    x[threadIdx.x ^ 1] = s[threadIdx.x];
+  }
 }
 // warps that have exited do not delay the others
 GLOBAL divergent_good(float *x, int n) {

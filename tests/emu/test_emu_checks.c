@@ -45,6 +45,7 @@ static const expectation all[] = {
     {"divergent_bad", EMU_BARRIER, NULL, 1, 64, 0, 16},
     {"divergent_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
     {"divergent_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
+    {"early_exit_good", EMU_NO_FINDING, NULL, 1, 64, 0, 34},
     {"deadlock_bad", EMU_BARRIER, "deadlock", 1, 64, 0, 0},
     {"shuffle_bad", EMU_SHUFFLE, "shuffle", 1, 32, 0, 16},
     {"shuffle_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
@@ -82,6 +83,20 @@ ON_EMU(each_check) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     check_one(k, &all[i]);
   }
+}
+
+/* An exit beside threads that wait at a barrier is allowed, and noted. */
+ON_EMU(early_exit) {
+  float data[N] = {0};
+  int n = 34;
+  fixture_cuda_file(k, path);
+  rt_ptr p = fixture_copy(k, data, sizeof data);
+  void *args[] = {&p, &n};
+  fixture_ok(k, fixture_launch(k, "race_good", 1, 64, 0, args));
+  assert_string_equal(rt_emu_last_finding(k->d)->note, "");
+  fixture_ok(k, fixture_launch(k, "early_exit_good", 1, 64, 0, args));
+  assert_non_null(
+      strstr(rt_emu_last_finding(k->d)->note, "thread (34,0,0) of block (0,0,0) exits"));
 }
 
 /* Lanes wait for lanes that never arrive; the step limit ends the launch. */

@@ -171,18 +171,24 @@ static void drop_frames(emu_frame *frame) {
   }
 }
 
-int exec_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
+/* A barrier waits only for the threads that have not exited, since compute capability 7.0. */
+static void note_early_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
   char other[EMU_THREAD_TEXT];
-  for (int i = 0; i < w->n_frags; i++) {
+  for (int i = 0; w->launch->checks && i < w->n_frags; i++) {
     const emu_frag *f = &w->frags[i];
-    if (i != w->current && f->state == FRAG_BAR && w->launch->checks &&
+    if (i != w->current && f->state == FRAG_BAR &&
         w->block->barriers[f->barrier].pc[w->index] >= 0) {
-      return emu_finding(
-          w, in, __builtin_ctz(mask), EMU_BARRIER,
-          "exits while %s of its warp waits at a barrier: the barrier is in a divergent branch",
+      emu_note(
+          w, in, __builtin_ctz(mask),
+          "exits while %s of its warp waits at a barrier: is the barrier in a divergent branch?",
           emu_thread_text(w, emu_thread(w, __builtin_ctz(f->mask)), other));
+      return;
     }
   }
+}
+
+int exec_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  note_early_exit(w, in, mask);
   if ((w->bulk_reads & mask) && w->launch->checks) {
     return emu_finding(
         w, in, __builtin_ctz(w->bulk_reads & mask), EMU_ASYNC,

@@ -19,6 +19,7 @@ typedef struct rt_emu_finding {
   char kernel[160], place[200]; /* place: "templates/reduce.lua:57" if the PTX has .loc */
   uint32_t block[3], thread[3];
   int ptx_line;
+  char note[400]; /* something suspicious that did not end the launch; "": nothing */
 } rt_emu_finding;
 /* clang-format on */
 

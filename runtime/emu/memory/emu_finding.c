@@ -40,14 +40,14 @@ static const char *relative(const char *file) {
   return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-static void place_of(const emu_warp *w, const emu_insn *in, rt_emu_finding *f) {
+static void place_of(const emu_warp *w, const emu_insn *in, char *place, size_t n) {
   const emu_module *m = w->launch->module;
   const char *file =
       in->file < EMU_FILES && m->files[in->file] ? relative(m->files[in->file]) : NULL;
   if (file && in->source_line) {
-    snprintf(f->place, sizeof f->place, "%s:%u", file, in->source_line);
+    snprintf(place, n, "%s:%u", file, in->source_line);
   } else {
-    snprintf(f->place, sizeof f->place, "PTX line %u", in->line);
+    snprintf(place, n, "PTX line %u", in->line);
   }
 }
 
@@ -68,7 +68,7 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
     f->thread[i] = w->tid[i][lane];
   }
   snprintf(f->kernel, sizeof f->kernel, "%s", w->launch->func->name);
-  place_of(w, in, f);
+  place_of(w, in, f->place, sizeof f->place);
   snprintf(f->message, sizeof f->message,
            "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d]",
            name_of(check), f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
@@ -93,4 +93,24 @@ int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, c
   atomic_store(&l->stop, true);
   pthread_mutex_unlock(&l->lock);
   return RUN_FAULT;
+}
+
+/* As with findings, the first block determines the note. */
+void emu_note(emu_warp *w, const emu_insn *in, int lane, const char *format, ...) {
+  emu_launch *l = w->launch;
+  rt_emu_finding *f = l->finding;
+  char what[200], place[140];
+  va_list ap;
+  va_start(ap, format);
+  vsnprintf(what, sizeof what, format, ap);
+  va_end(ap);
+  place_of(w, in, place, sizeof place);
+  pthread_mutex_lock(&l->lock);
+  if (!f->note[0] || w->block->linear < l->note_block) {
+    snprintf(f->note, sizeof f->note, "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s", place,
+             w->tid[0][lane], w->tid[1][lane], w->tid[2][lane], w->block->ctaid[0],
+             w->block->ctaid[1], w->block->ctaid[2], what);
+    l->note_block = w->block->linear;
+  }
+  pthread_mutex_unlock(&l->lock);
 }

@@ -87,7 +87,7 @@ typedef struct emu_warp {
   emu_frag frags[EMU_LANES_N + 2]; /* one may be empty temporarily */
   int n_frags;
   uint64_t steps, slice_end;
-  uint64_t waits; /* barriers, polls of mbarriers and nanosleeps */
+  uint64_t waits;  /* barriers, polls of mbarriers and nanosleeps */
   uint64_t stored; /* first sector of the last store to global memory, number of sectors */
   int n_stored;
   bool rotate;
@@ -250,7 +250,7 @@ typedef struct emu_launch {
   const volatile int *ask_stop; /* set by the caller to end the launch; may be NULL */
   pthread_mutex_t lock;
   rt_emu_finding *finding;
-  uint64_t finding_block;
+  uint64_t finding_block, note_block;
   bool found;
 } emu_launch;
 

@@ -196,6 +196,9 @@ static int launch(runner *r, rt_function *f, const char *kernel, err *e) {
   TRY(r->d->ops->function_smem(r->d, f, smem, e));
   TRY(r->d->ops->launch(r->d, f, grid, block, (uint32_t)smem, NULL, args, e));
   TRY(r->d->ops->stream_sync(r->d, NULL, e));
+  if (*rt_emu_last_finding(r->d)->note) {
+    fprintf(stderr, "note: %s\n", rt_emu_last_finding(r->d)->note);
+  }
   rt_emu_last_stats(r->d, &stats);
   (r->c->json ? emu_report_json : emu_report_text)(&s, kernel, &stats);
   print_str(&s);
