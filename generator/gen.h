@@ -47,6 +47,7 @@ typedef struct gen_options {
                 sees come then, not when the template is opened; the lists of sizes are not checked */
   bool names_only; /* the name comes from a file, which must not say which path's template runs:
                       gen_open refuses paths with ERR_USAGE */
+  bool trust;      /* use templates that anybody can write to as they are */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
   uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
   const char *const *lines; /* of a plain CUDA file, beside its own: "param BLOCK=1,2"; with ? in

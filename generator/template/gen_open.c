@@ -32,12 +32,22 @@ static const gen_file *find_builtin(const char *name) {
   return NULL;
 }
 
+/* What a template holds runs on the GPU. */
+static int read_trusted(bool trust, const char *path, str *text, err *e) {
+  const char *why = trust ? NULL : file_distrust(path);
+  return why ? err_set(e, ERR_TEMPLATE,
+                       "template %s: %s, and what it holds runs on the GPU; `chmod o-w` what is "
+                       "open to all, or set TUNED_TRUST=1 to use it as it is",
+                       path, why)
+             : file_read(path, MAX_FILE_NBYTES, text, e);
+}
+
 /* ---- files that a source includes ------------------------------------------------------------ */
 
 static int read_in(tmpl *t, const char *folder, const char *name, str *text, const char **path,
                    err *e) {
   *path = arena_format(&t->a, "%s%s%s", t->folder, folder, name);
-  return *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_nomem(e);
+  return *path ? read_trusted(t->trust, *path, text, e) : err_nomem(e);
 }
 
 /* In the folders of a plain file, which its path is relative to. */
@@ -46,7 +56,7 @@ static int find_in_folders(tmpl *t, const char *name, str *text, const char **pa
     const char *folder = t->include[i];
     *path = arena_format(&t->a, "%s%s/%s", *folder == '/' ? "" : t->folder, folder, name);
     TRY(*path ? 0 : err_nomem(e));
-    const int rc = file_read(*path, MAX_FILE_NBYTES, text, e);
+    const int rc = read_trusted(t->trust, *path, text, e);
     if (rc != ERR_NOTFOUND) {
       return rc;
     }
@@ -289,7 +299,7 @@ static int read_at(tmpl *t, const char *folder, const char *name, err *e) {
   if (!t->folder || !t->pub.path) {
     return err_nomem(e);
   }
-  return file_read(t->pub.path, MAX_FILE_NBYTES, &t->text, e);
+  return read_trusted(t->trust, t->pub.path, &t->text, e);
 }
 
 static bool ends_in(const char *name, const char *end) {
@@ -327,7 +337,7 @@ int gen_plain_template(const gen_options *options, const char *path, str *out, e
   if (!ends_in(path, ".cu")) {
     return err_set(e, ERR_USAGE, "'%.80s' is not a CUDA file, whose name ends in .cu", path);
   }
-  TRY(file_read(path, MAX_FILE_NBYTES, &text, e));
+  TRY(read_trusted(options && options->trust, path, &text, e));
   return translate(options, path, str_text(&text), &a, out, &places, &n, e);
 }
 
@@ -417,6 +427,7 @@ int gen_open(const gen_options *options, const char *name, gen_template **out, e
   if (!t) {
     return err_nomem(e);
   }
+  t->trust = options && options->trust;
   int rc = is_path(name) ? read_path(t, options, name, e) : read_family(t, options, name, e);
   rc = rc ? rc : read_it(t, options, e);
   rc = rc ? rc : check_family(t, name, e);

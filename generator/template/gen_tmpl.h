@@ -158,6 +158,7 @@ typedef struct tmpl {
   const gen_metric *metrics;
   gen_symbols *metric_symbols; /* NULL: not asked for yet */
   bool macros; /* parameters and derived values reach the text as macros, not as constants */
+  bool trust;  /* gen_options */
   bool plain;  /* the text is a plain CUDA file (plain/gen_plain.h) */
   const char *const *include; /* folders in which its headers are looked for */
   size_t n_include;

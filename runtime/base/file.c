@@ -132,6 +132,29 @@ file_safety file_is_safe(const struct stat *st) {
   return st->st_uid && st->st_uid != geteuid() ? FILE_FOREIGN : FILE_SAFE;
 }
 
+const char *file_distrust(const char *path) {
+  struct stat file, folder = {0};
+  const char *slash = strrchr(path, '/');
+  char *above = slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+  if (!above || stat(path, &file) || !S_ISREG(file.st_mode) || stat(above, &folder)) {
+    free(above);
+    return NULL;
+  }
+  free(above);
+  if (file.st_mode & S_IWOTH) {
+    return "anybody can write to it";
+  }
+  if (!(folder.st_mode & S_IWOTH)) {
+    return NULL;
+  }
+  if (!(folder.st_mode & S_ISVTX)) {
+    return "anybody can write to its folder";
+  }
+  return file.st_uid && file.st_uid != geteuid()
+             ? "another user put it into a folder that anybody can write to"
+             : NULL;
+}
+
 int file_make_parents(const char *path, err *e) {
   char *copy = strdup(path);
   if (!copy) {

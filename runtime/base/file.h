@@ -23,6 +23,9 @@ int file_write_private(const char *path, const file_part *parts, size_t n, err *
 /* file_is_safe -- can only this user and root write to it? */
 typedef enum file_safety { FILE_SAFE, FILE_SHARED, FILE_FOREIGN } file_safety;
 file_safety file_is_safe(const struct stat *st);
+/* file_distrust -- why anybody could have written the file: "anybody can write to it", ...; NULL: only its
+ * owner and root, or the owner's group. What is no file passes */
+const char *file_distrust(const char *path);
 /* file_make_parents -- create the folders above `path` */
 int file_make_parents(const char *path, err *e);
 /* file_data_home -- append $XDG_DATA_HOME/autotune, or ~/.local/share/autotune */

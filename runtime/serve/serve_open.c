@@ -134,6 +134,7 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   rt_device_key(&s->device->info, &s->device_key);
   s->sources.device = &s->device->info;
   s->sources.device_key = str_text(&s->device_key);
+  s->options.trust = db_trusts_all();
   TRY(set_folders(s, o->templates, e));
   TRY(set_reproducible(s, o->reproducible, e));
   TRY(open_database(s, o, e));

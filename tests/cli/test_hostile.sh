@@ -66,6 +66,28 @@ cp tests/fixtures/scale.lua "$folder/t"
 } >"$folder/t/scale.cu"
 refuses 1 "#include of /etc/passwd" $autotune build "$folder/t/scale.lua" n=1000
 
+# ---- databases and templates that anybody can write to
+cp "$TUNED_DB" "$folder/open.db"
+chmod 666 "$folder/open.db"
+refuses 1 "others can write to database" $autotune show saxpy --db "$folder/open.db"
+prints "saxpy" env TUNED_TRUST=1 $autotune show saxpy --db "$folder/open.db"
+cp tests/fixtures/scale.cu "$folder/t/scale.cu"
+prints "scale" $autotune emit "$folder/t/scale.lua" n=1000
+chmod 777 "$folder/t"
+refuses 1 "anybody can write to its folder" $autotune emit "$folder/t/scale.lua" n=1000
+refuses 1 "anybody can write to its folder" $autotune emit scale n=1000 --templates "$folder/t"
+prints "scale" env TUNED_TRUST=1 $autotune emit "$folder/t/scale.lua" n=1000
+chmod 755 "$folder/t"
+chmod 666 "$folder/t/scale.cu"
+refuses 1 "scale.cu: anybody can write to it" $autotune emit "$folder/t/scale.lua" n=1000
+chmod 644 "$folder/t/scale.cu"
+if [ "$(id -u)" = 0 ]; then
+  chmod 1777 "$folder/t"
+  prints "scale" $autotune emit "$folder/t/scale.lua" n=1000
+  chown 65534 "$folder/t/scale.lua"
+  refuses 1 "another user put it" $autotune emit "$folder/t/scale.lua" n=1000
+fi
+
 # ---- a program with more rights than its user ignores the user's variables; only root can make one
 if [ "$(id -u)" = 0 ]; then
   cp "$autotune" "$folder/privileged"

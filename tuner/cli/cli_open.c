@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "db_trust.h"
 #include "open_device.h"
 #include "pipeline.h"
 #include "serve_former.h"
@@ -29,6 +30,7 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
   const char *path = c->db;
   *out = NULL;
   TRY(path ? 0 : db_default_path(&a, &path, e));
+  TRY(strcmp(path, ":memory:") ? db_check_trust(path, db_trusts_all(), e) : 0);
   missing_folder(c, &folder);
   TRY(db_open(path, mode, &d, e));
   if (folder.n && !c->quiet) {

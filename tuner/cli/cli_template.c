@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "cli.h"
+#include "db_trust.h"
 #include "t1.h"
 
 static int check_folder(const char *path, err *e) {
@@ -47,7 +48,8 @@ int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
   for (size_t i = 0; i < c->n_words; i++) { /* export-results FILE comes first in some verbs */
     plain = plain || names_plain(c->words[i]);
   }
-  *out = (gen_options){.folders = folders, .data = c->data, .stop = cli_stop_flag()};
+  *out = (gen_options){
+      .folders = folders, .data = c->data, .trust = db_trusts_all(), .stop = cli_stop_flag()};
   TRY(plain ? plain_lines(c, a, out, e) : 0);
   if (c->n_lines && !plain) {
     return err_set(e, ERR_USAGE, "--%.*s describes a CUDA file: autotune kernel.cu --%.*s ...",

@@ -325,7 +325,6 @@ static int open_served(bench_run *r, err *e) {
   tuned_options o = {.device = cli_device(r->c),
                      .database = r->c->db,
                      .templates = str_text(&folders),
-                     .trust_database = 1,
                      .wait = 1};
   int rc = tuned_open(&r->served, &o, &why);
   return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
