@@ -297,6 +297,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(if $(BASE_AR
 	  > $(TO)/lib/cmake/tuned/tunedConfigVersion.cmake
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
 	for f in $(TEMPLATES); do install -D -m 644 $$f $(TO)/share/autotune/$$f; done
+	install -m 644 tuner/cli/autotune.schema.json $(TO)/share/autotune
 	install -m 644 examples/*.c examples/*.cu examples/Makefile $(TO)/$(DOC)
 	install -d $(TO)/share/bash-completion/completions $(TO)/share/zsh/site-functions $(TO)/share/fish/vendor_completions.d
 	$(B)/autotune completion bash > $(TO)/share/bash-completion/completions/autotune
@@ -310,6 +311,7 @@ uninstall:
 	rm -f $(TO)/share/man/man1/autotune.1 $(TO)/share/man/man3/libtuned.3
 	rm -f $(TO)/share/bash-completion/completions/autotune $(TO)/share/zsh/site-functions/_autotune \
 	  $(TO)/share/fish/vendor_completions.d/autotune.fish
+	rm -f $(TO)/share/autotune/autotune.schema.json
 	rm -rf $(TO)/share/autotune/templates $(TO)/share/doc/libtuned $(TO)/lib/cmake/tuned
 	rmdir $(TO)/share/autotune 2>/dev/null || true
 .PHONY: install uninstall

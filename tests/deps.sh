@@ -4,6 +4,8 @@
 set -eu
 
 packages='gcc make pkg-config liblua5.4-dev libsqlite3-dev sqlite3 libxxhash-dev libcmocka-dev zlib1g-dev libjansson-dev cmake'
+# Only a test needs it, and pip may have brought it.
+python3 -c 'import jsonschema' 2>/dev/null || packages="$packages python3-jsonschema"
 missing=
 for p in $packages; do
   dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"

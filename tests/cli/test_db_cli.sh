@@ -51,9 +51,10 @@ prints "4 results, 2 of them new" "$autotune" db import "$folder/both.txt" --db 
 grep -h '^[^#]' "$folder/results.txt" >>"$folder/both.txt"
 prints "6 results, 0 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
 grep -q "does not end with" "$folder/err" || complain "lines behind the end were not told"
-prints "nvidia-h200.portfolio.txt: 1 results, " "$autotune" db import db/presets/*.txt --db "$folder/presets.db"
+portfolios=$(grep -c "^[^#]" db/presets/nvidia-h200.portfolio.txt)
+prints "nvidia-h200.portfolio.txt: $portfolios results, " "$autotune" db import db/presets/*.txt --db "$folder/presets.db"
 # results and portfolios are exported apart, and are imported as they were
-prints "1 portfolios in $folder/again/nvidia-h200.portfolio.txt" "$autotune" db export --presets "$folder/again" --db "$folder/presets.db"
+prints "$portfolios portfolios in $folder/again/nvidia-h200.portfolio.txt" "$autotune" db export --presets "$folder/again" --db "$folder/presets.db"
 grep -q '	portfolio	' "$folder/again/nvidia-h200.txt" && complain "a portfolio is among the results"
 cut -f 5,9,12 db/presets/nvidia-h200.txt >"$folder/shipped"
 grep '^[^#]' "$folder/again/nvidia-h200.txt" | cut -f 5,9,12 | grep -qvxFf "$folder/shipped" && complain "results changed on the way"

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "cli.h"
+#include "json_writer.h"
 #include "print.h"
 #include "threads.h"
 #include "verbs.h"
@@ -13,12 +14,33 @@ static void complain(const err *e) {
           e->place[0] ? ": " : "", e->message[0] ? e->message : err_name(e->code));
 }
 
+/* With --json, wherever it stands: the line may be too wrong to be parsed. */
+static bool is_json(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    if (!strcmp(argv[i], "--json")) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static int exit_status(int code) {
   return code == ERR_INTERRUPTED ? 130 : code == ERR_USAGE ? 2 : 1;
 }
 
+static void complain_json(const err *e) {
+  str s = {0};
+  jw_event(&s, "error");
+  jw_text(&s, "code", err_name(e->code));
+  jw_text(&s, "place", e->place);
+  jw_text(&s, "message", e->message);
+  jw_integer(&s, "status", exit_status(e->code));
+  jw_end_line(&s);
+  print_str(&s);
+}
+
 /* The output must be complete. */
-static int finish(int rc, err *e) {
+static int finish(int rc, bool json, err *e) {
   if (!rc && (fflush(stdout) || ferror(stdout))) {
     rc = err_set(e, ERR_IO, "cannot write to standard output");
   }
@@ -29,10 +51,13 @@ static int finish(int rc, err *e) {
   if (rc) {
     complain(e);
   }
+  if (rc && json) {
+    complain_json(e);
+  }
   return rc ? exit_status(rc) : 0;
 }
 
-static int run(const cli_verb *verb, int argc, char **argv) {
+static int run(const cli_verb *verb, int argc, char **argv, bool json) {
   cli c;
   err e = {0};
   auto_arena a = {0};
@@ -46,7 +71,7 @@ static int run(const cli_verb *verb, int argc, char **argv) {
   } else if (!rc) {
     rc = verb->run(&c, &e);
   }
-  return finish(rc, &e);
+  return finish(rc, json, &e);
 }
 
 /* Of a verb, a family, or all. */
@@ -56,10 +81,10 @@ static int help(const char *word) {
   if (word && !about) {
     const cli c = {.verb = "help", .words = &word, .n_words = 1};
     int rc = cli_check_word(&c, &e);
-    return finish(rc ? rc : cli_print_family(&c, &e), &e);
+    return finish(rc ? rc : cli_print_family(&c, &e), false, &e);
   }
   about ? cli_print_help(stdout, about) : cli_print_usage(stdout);
-  return finish(0, &e);
+  return finish(0, false, &e);
 }
 
 typedef struct command_line {
@@ -80,10 +105,11 @@ static int run_words(int argc, char **argv) {
   if (!strcmp(word, "--version")) {
     err e = {0};
     printf("autotune %s\n", TUNED_VERSION);
-    return finish(0, &e);
+    return finish(0, false, &e);
   }
   const cli_verb *verb = cli_find_verb(word);
-  return verb ? run(verb, argc - 2, argv + 2) : run(&cli_verbs[0], argc - 1, argv + 1);
+  const bool json = is_json(argc, argv);
+  return verb ? run(verb, argc - 2, argv + 2, json) : run(&cli_verbs[0], argc - 1, argv + 1, json);
 }
 
 static void *run_command(void *self) {

@@ -98,13 +98,13 @@ const cli_verb cli_verbs[] = {
      "Count the points of a space, the valid ones, and what rejects the others.",
      " device templates json ", PROBLEM, cmd_space},
     {"emit", NULL, "emit FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...]",
-     "Print the CUDA source of a configuration.", " device templates config template ",
+     "Print the CUDA source of a configuration.", " device templates config template json ",
      PROBLEM "\n  autotune emit saxpy n=1000 --config VEC=4,BLOCK=256\n"
              "  autotune emit kernel.cu --template\n",
      cmd_emit},
     {"build", NULL, "build FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...] [--arch sm_90]",
      "Compile a configuration: registers, spills, shared memory. Needs no GPU.",
-     " device templates config arch cubin ptx source ", PROBLEM, cmd_build},
+     " device templates config arch cubin ptx source json ", PROBLEM, cmd_build},
     {"profile", NULL, "profile FAMILY [FIELD=VALUE ...] [--config LIST]",
      "Count what a configuration does on the emulated device: instructions, sectors, conflicts.",
      " device templates data config timeout json emu_memory ",
@@ -114,7 +114,7 @@ const cli_verb cli_verbs[] = {
     {"doctor", NULL, "doctor", "Report what is missing on this machine and how to install it.",
      " db templates json ", NULL, cmd_doctor},
     {"completion", NULL, "completion bash|zsh|fish",
-     "Print a script that completes verbs, options, families and fields in a shell.", " ",
+     "Print a script that completes verbs, options, families and fields in a shell.", " json ",
      "make install puts the scripts where the shells look for them. By hand:\n\n"
      "  bash  autotune completion bash > ~/.local/share/bash-completion/completions/autotune\n"
      "  zsh   autotune completion zsh > a folder of $fpath/_autotune\n"
@@ -177,7 +177,7 @@ const cli_verb cli_verbs[] = {
      "       autotune export FAMILY [FIELD=NAME ...] --portfolio --header F --embed F",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
-     "dispatch name top jobs quiet ",
+     "dispatch name top jobs quiet json ",
      PROBLEM
      "The configuration is --config, else the tuned one, else what libtuned would serve: the\n"
      "shipped result for the architecture, a portfolio's, a near problem's. Where there is\n"
@@ -197,13 +197,13 @@ const cli_verb cli_verbs[] = {
     {"export-results", NULL,
      "export-results FILE FAMILY [FIELD=VALUE ...] [--format t4|kernel-tuner|csv]",
      "Write the trials of a problem for other tools: T4, Kernel Tuner's cache, CSV.",
-     " device db templates format quiet ",
+     " device db templates format quiet json ",
      PROBLEM "autotune replay and autotune import read all three.\n\n"
              "  autotune export-results sgemm.json sgemm m=1024 n=1024 k=1024 --format t4\n",
      cmd_export_results},
     {"import", NULL, "import FILE [FAMILY FIELD=VALUE ...]",
      "Store the results of a T4, Kernel Tuner or CSV file as trials of a problem.",
-     " device db templates quiet ",
+     " device db templates quiet json ",
      "The file's parameters must be those of the template. Results of another kernel have no\n"
      "place in the database, but `autotune replay` searches them. Files from export-results name\n"
      "their problem and device; for others, name the problem, and the GPU with --device. Trials\n"
@@ -258,7 +258,7 @@ const cli_verb cli_verbs[] = {
      cmd_warm},
     {"base", NULL, "base FILE [FAMILY ...] [--arch sm_80,sm_90a,compute_80,compute_90]",
      "Compile what libtuned serves where it has neither tuned nor compiled anything.",
-     " templates arch jobs quiet ",
+     " templates arch jobs quiet json ",
      "For every combination of types and operators, the base configurations and the default of\n"
      "each family, for each architecture. What FILE already has is kept. libtuned finds the file\n"
      "in $TUNED_BASE, or as tuned.base beside the library; make install makes and installs it.\n"

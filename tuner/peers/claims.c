@@ -129,7 +129,7 @@ void claim_line(const claim *c, const claim_times *t, str *out) {
 }
 
 void claim_json(const claim *c, const claim_times *t, const char *device, str *out) {
-  jw_open(out, NULL);
+  jw_event(out, "claim");
   jw_text(out, "verdict", name_of(claim_verdict_of(c, t)));
   jw_real(out, "ratio", 6, ratio_of(t));
   jw_text(out, "claimed", c->even ? "no faster" : "faster");

@@ -18,6 +18,11 @@ void jw_open(str *s, const char *name) {
   str_add(s, "{");
 }
 
+void jw_event(str *s, const char *event) {
+  jw_open(s, NULL);
+  jw_text(s, "event", event);
+}
+
 void jw_close(str *s) {
   str_add(s, "}");
 }

@@ -6,6 +6,8 @@
 #include "str.h"
 
 void jw_open(str *s, const char *name); /* { */
+/* jw_event -- open the object of a line, whose "event" says what it holds: see autotune.schema.json */
+void jw_event(str *s, const char *event);
 void jw_close(str *s);
 /* jw_end_line -- close the outermost object of a line */
 void jw_end_line(str *s);

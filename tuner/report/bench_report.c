@@ -131,7 +131,7 @@ static void add_json_text(const char *name, const char *text, str *out) {
 
 void bench_report_row_json(const bench_report *r, const bench_row *row, str *out) {
   double ratio = ratio_of(r, row);
-  jw_open(out, NULL);
+  jw_event(out, "bench");
   jw_text(out, "problem", row->problem);
   add_json_text("device", r->device, out);
   jw_bool(out, "cold", !r->hot);
@@ -155,7 +155,7 @@ void bench_report_row_json(const bench_report *r, const bench_row *row, str *out
 }
 
 void bench_report_end_json(const bench_report *r, str *out) {
-  jw_open(out, NULL);
+  jw_event(out, "bench_summary");
   jw_open(out, "summary");
   jw_text(out, "family", r->family);
   jw_integer(out, "n", (int64_t)r->n);

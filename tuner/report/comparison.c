@@ -126,7 +126,7 @@ void comparison_table(const comparison_head *h, const comparison *l, size_t n, s
 
 static void add_step_json(const comparison_head *h, const comparison *l, size_t i, str *out) {
   const comparison_step *s = &l->steps[i];
-  jw_open(out, NULL);
+  jw_event(out, "comparison");
   jw_text(out, "problem", l->problem);
   jw_text(out, "device", h->device);
   jw_text(out, "parameter", h->parameter);

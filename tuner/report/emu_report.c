@@ -47,7 +47,7 @@ void emu_report_text(str *s, const char *kernel, const rt_emu_stats *x) {
 }
 
 void emu_report_json(str *s, const char *kernel, const rt_emu_stats *x) {
-  jw_open(s, NULL);
+  jw_event(s, "kernel");
   jw_text(s, "kernel", kernel);
   jw_seconds(s, true, x->sec);
   jw_text(s, "bound", x->bound);

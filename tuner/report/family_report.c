@@ -102,8 +102,7 @@ static void add_params_json(const gen_template *t, str *s) {
 }
 
 void family_json(const gen_template *t, str *s) {
-  jw_open(s, NULL);
-  jw_text(s, "event", "family");
+  jw_event(s, "family");
   jw_text(s, "family", t->name);
   jw_text(s, "brief", t->brief);
   jw_text(s, "algorithms", t->has_algorithms ? t->params[0].name : "");

@@ -245,7 +245,7 @@ static void add_cells_json(const learned_table *l, const learned_row *row, str *
 static void add_row_json(const learned_table *l, const learned_row *row, str *out) {
   auto_str problem = {0};
   gen_problem_text(l->t, &row->problem, &problem);
-  jw_open(out, NULL);
+  jw_event(out, "learned");
   jw_text(out, "problem", str_text(&problem));
   jw_text(out, "device", row->device);
   jw_seconds(out, row->modelled, row->sec);

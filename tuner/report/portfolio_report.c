@@ -126,7 +126,7 @@ static void add_node_json(const gen_template *t, const portfolio *c, size_t i, c
 
 void portfolio_json(const gen_template *t, const portfolio *c, const char *device, str *out) {
   auto_str config = {0};
-  jw_open(out, NULL);
+  jw_event(out, "portfolio");
   jw_text(out, "portfolio", t->name);
   jw_text(out, "device", device);
   jw_real(out, "asked_loss", 4, c->asked);

@@ -123,8 +123,7 @@ static void add_sample(str *s, const measured *m) {
 
 static void print_json(const tune_state *t, const db_result *trial) {
   str s = {0};
-  jw_open(&s, NULL);
-  jw_text(&s, "event", "trial");
+  jw_event(&s, "trial");
   jw_text(&s, "problem", t->problem);
   jw_integer(&s, "trial", (int64_t)(t->known + t->tried));
   jw_text(&s, "config", trial->t.config);

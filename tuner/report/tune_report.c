@@ -194,8 +194,7 @@ static void add_objective_json(const tune_state *t, str *s) {
 
 void tune_report_json(const tune_report *r, str *s) {
   const tune_state *t = r->state;
-  jw_open(s, NULL);
-  jw_text(s, "event", "result");
+  jw_event(s, "result");
   jw_text(s, "problem", t->problem);
   jw_text(s, "device", t->device->name);
   jw_integer(s, "tried", (int64_t)t->tried);

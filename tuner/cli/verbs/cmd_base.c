@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base_make.h"
+#include "json_writer.h"
+#include "print.h"
 #include "verbs.h"
 
 static int families_of(const cli *c, const gen_options *o, arena *a, base_request *r, err *e) {
@@ -20,6 +22,19 @@ static void report(const base_request *r, const base_result *x) {
          x->n_kept, x->sec);
 }
 
+static void report_json(const base_request *r, const base_result *x) {
+  str s = {0};
+  jw_event(&s, "base");
+  jw_text(&s, "file", r->path);
+  jw_integer(&s, "images", (int64_t)x->n_images);
+  jw_integer(&s, "texts", (int64_t)x->n_texts);
+  jw_integer(&s, "nbytes", (int64_t)x->n_packed);
+  jw_integer(&s, "kept", (int64_t)x->n_kept);
+  jw_fixed(&s, "seconds", 1, x->sec);
+  jw_end_line(&s);
+  print_str(&s);
+}
+
 static int make(const cli *c, const base_request *r, err *e) {
   base_result x;
   err why = {0};
@@ -31,8 +46,8 @@ static int make(const cli *c, const base_request *r, err *e) {
   if (rc) {
     return err_at(e, rc, why.place, "%s", why.message);
   }
-  if (!c->quiet) {
-    report(r, &x);
+  if (c->json || !c->quiet) {
+    (c->json ? report_json : report)(r, &x);
   }
   return x.n_failed ? err_at(e, ERR_COMPILE, x.failure.place, "%zu texts do not compile: %s",
                              x.n_failed, x.failure.message)

@@ -5,6 +5,8 @@
 #include "cached_compiler.h"
 #include "cli.h"
 #include "file.h"
+#include "json_writer.h"
+#include "print.h"
 #include "verbs.h"
 #include "print.h"
 
@@ -35,6 +37,35 @@ static void print_report(const cli_kernel *k, const rt_image *image, const char 
   }
 }
 
+static void print_json(const cli_kernel *k, const rt_image *image, const char *arch) {
+  str s = {0};
+  auto_str config = {0};
+  gen_config_text(k->t, &k->config, &config);
+  jw_event(&s, "build");
+  jw_text(&s, "problem", str_text(&k->problem_text));
+  jw_text(&s, "config", str_text(&config));
+  jw_text(&s, "arch", arch);
+  jw_integer(&s, "cubin_nbytes", (int64_t)image->cubin.n);
+  jw_integer(&s, "ptx_nbytes", (int64_t)image->ptx.n);
+  jw_fixed(&s, "seconds", 3, image->sec);
+  jw_open_list(&s, "kernels");
+  for (size_t i = 0; i < image->n_kernels; i++) {
+    const rt_kernel_info *x = &image->kernels[i];
+    jw_open(&s, NULL);
+    jw_text(&s, "name", x->name);
+    jw_integer(&s, "registers", x->regs);
+    jw_integer(&s, "smem_static", x->smem_static);
+    jw_integer(&s, "stack", x->stack);
+    jw_integer(&s, "spill_stores", x->spill_stores);
+    jw_integer(&s, "spill_loads", x->spill_loads);
+    jw_close(&s);
+  }
+  jw_close_list(&s);
+  jw_text(&s, "log", str_text(&image->log));
+  jw_end_line(&s);
+  print_str(&s);
+}
+
 static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
   auto_str source = {0};
   size_t body;
@@ -45,7 +76,7 @@ static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
     print_text(stderr, str_text(&image.log));
   }
   TRY(rc);
-  print_report(k, &image, c->arch ? c->arch : k->device->info.arch);
+  (c->json ? print_json : print_report)(k, &image, c->arch ? c->arch : k->device->info.arch);
   TRY(write_if(c->cubin, &image.cubin, "cubin", e));
   TRY(write_if(c->ptx, &image.ptx, "PTX", e));
   TRY(write_if(c->source, &source, "source", e));

@@ -32,7 +32,7 @@ static int show_totals(const opened *o, err *e) {
   auto_str out = {0};
   TRY(image_cache_stat(o->cache, &x, e));
   if (o->c->json) {
-    jw_open(&out, NULL);
+    jw_event(&out, "cache");
     jw_text(&out, "file", o->path);
     jw_integer(&out, "images", x.n);
     jw_integer(&out, "nbytes", x.nbytes);
@@ -54,7 +54,14 @@ static int show_totals(const opened *o, err *e) {
 static int verify(const opened *o, err *e) {
   int64_t n_damaged;
   TRY(image_cache_verify(o->cache, &n_damaged, e));
-  if (n_damaged) {
+  if (o->c->json) {
+    str s = {0};
+    jw_event(&s, "verify");
+    jw_text(&s, "file", o->path);
+    jw_integer(&s, "damaged", n_damaged);
+    jw_end_line(&s);
+    print_str(&s);
+  } else if (n_damaged) {
     printf("%lld damaged images dropped; they are compiled again when they are needed\n",
            (long long)n_damaged);
   } else if (!o->c->quiet) {
@@ -67,7 +74,15 @@ static int clear(const opened *o, err *e) {
   image_cache_totals x;
   TRY(image_cache_stat(o->cache, &x, e));
   TRY(image_cache_clear(o->cache, e));
-  if (!o->c->quiet) {
+  if (o->c->json) {
+    str s = {0};
+    jw_event(&s, "prune");
+    jw_integer(&s, "deleted", x.n);
+    jw_integer(&s, "nbytes_before", x.nbytes);
+    jw_integer(&s, "nbytes", 0);
+    jw_end_line(&s);
+    print_str(&s);
+  } else if (!o->c->quiet) {
     printf("%lld images deleted, %lld KB\n", (long long)x.n, (long long)x.nbytes / 1024);
   }
   return 0;

@@ -53,7 +53,7 @@ static void report(const checker *x, const gen_config *config, const rt_check *c
   str s = {0};
   gen_config_text(x->k.t, config, &text);
   if (x->c->json) {
-    jw_open(&s, NULL);
+    jw_event(&s, "check");
     jw_text(&s, "config", str_text(&text));
     jw_bool(&s, "ok", !why->code);
     jw_real(&s, "error", 3, check->error);

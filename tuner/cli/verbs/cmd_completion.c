@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "family_report.h"
+#include "json_writer.h"
 #include "print.h"
 #include "verbs.h"
 
@@ -197,6 +197,15 @@ int cmd_completion(const cli *c, err *e) {
       const int rc = gen_families(&f.options, &f.memory, &f.names, &f.n, e);
       str_addf(&s, "%s# made by: autotune completion %s\n", shells[i].first, c->words[0]);
       shells[i].add(&f, &s);
+      if (c->json) {
+        str line = {0};
+        jw_event(&line, "completion");
+        jw_text(&line, "shell", c->words[0]);
+        jw_text(&line, "text", str_text(&s));
+        jw_end_line(&line);
+        str_clear(&s);
+        s = line;
+      }
       print_str(&s);
       arena_clear(&f.memory);
       return rc;

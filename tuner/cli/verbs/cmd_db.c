@@ -11,6 +11,13 @@
 #include "serve_former.h"
 #include "verbs.h"
 
+static void print_unless_quiet(const cli *c, str *s) {
+  if (c->quiet && !c->json) {
+    str_reset(s);
+  }
+  print_str(s);
+}
+
 /* ---- from several files ---------------------------------------------------------------------- */
 
 typedef int take_file(const cli *c, db *d, const char *path, err *e);
@@ -31,14 +38,24 @@ static int merge_file(const cli *c, db *d, const char *path, err *e) {
   TRY(db_merge(d, path, e));
   TRY(serve_follow(d, e));
   TRY(db_stat(d, &after, e));
-  if (!c->quiet) {
-    printf("%s is merged into %s:", path, db_path(d));
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-      const int64_t n = rows_of(&after, tables[i]) - rows_of(&before, tables[i]);
-      printf("%s %lld %s%s", i ? "," : "", (long long)n, tables[i], n == 1 ? "" : "s");
-    }
-    printf(" more\n");
+  str out = {0};
+  if (c->json) {
+    jw_event(&out, "merge");
+    jw_text(&out, "file", path);
+    jw_text(&out, "into", db_path(d));
+  } else {
+    str_addf(&out, "%s is merged into %s:", path, db_path(d));
   }
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    const int64_t n = rows_of(&after, tables[i]) - rows_of(&before, tables[i]);
+    if (c->json) {
+      jw_integer(&out, tables[i], n);
+    } else {
+      str_addf(&out, "%s %lld %s%s", i ? "," : "", (long long)n, tables[i], n == 1 ? "" : "s");
+    }
+  }
+  str_add(&out, c->json ? "}\n" : " more\n");
+  print_unless_quiet(c, &out);
   return 0;
 }
 
@@ -68,6 +85,7 @@ static int prune(const cli *c, err *e) {
   auto_db *d = NULL;
   int64_t keep, n = 0;
   db_stats before = {0}, after = {0};
+  str out = {0};
   TRY(cli_number("top", c->top, 1, 1000000, 3, &keep, e));
   TRY(cli_open_db(c, DB_READ, &d, e)); /* does not create a missing database */
   db_close(d);
@@ -76,8 +94,17 @@ static int prune(const cli *c, err *e) {
   TRY(db_stat(d, &before, e));
   TRY(db_prune(d, (int)keep, &n, e));
   TRY(db_stat(d, &after, e));
-  printf("%lld images deleted, %lld KB before, %lld KB now\n", (long long)n,
-         (long long)before.nbytes / 1024, (long long)after.nbytes / 1024);
+  if (c->json) {
+    jw_event(&out, "prune");
+    jw_integer(&out, "deleted", n);
+    jw_integer(&out, "nbytes_before", before.nbytes);
+    jw_integer(&out, "nbytes", after.nbytes);
+    jw_end_line(&out);
+  } else {
+    str_addf(&out, "%lld images deleted, %lld KB before, %lld KB now\n", (long long)n,
+             (long long)before.nbytes / 1024, (long long)after.nbytes / 1024);
+  }
+  print_unless_quiet(c, &out);
   return 0;
 }
 
@@ -89,7 +116,7 @@ static void add_stats(const char *path, const db_stats *s, str *out) {
 }
 
 static void add_stats_json(const char *path, const db_stats *s, str *out) {
-  jw_open(out, NULL);
+  jw_event(out, "database");
   jw_text(out, "file", path);
   jw_integer(out, "nbytes", s->nbytes);
   jw_integer(out, "schema", s->schema);
@@ -112,11 +139,18 @@ static int stat_db(const cli *c, err *e) {
 
 static int verify(const cli *c, err *e) {
   auto_db *d = NULL;
+  str out = {0};
   TRY(cli_open_db(c, DB_READ, &d, e));
   TRY(db_verify(d, e));
-  if (!c->quiet) {
-    printf("%s is sound\n", db_path(d));
+  if (c->json) {
+    jw_event(&out, "verify");
+    jw_text(&out, "file", db_path(d));
+    jw_integer(&out, "damaged", 0);
+    jw_end_line(&out);
+  } else {
+    str_addf(&out, "%s is sound\n", db_path(d));
   }
+  print_unless_quiet(c, &out);
   return 0;
 }
 

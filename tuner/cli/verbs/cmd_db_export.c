@@ -7,6 +7,7 @@
 #include "db_text.h"
 #include "file.h"
 #include "open_device.h"
+#include "json_writer.h"
 #include "print.h"
 
 typedef struct lines { /* what is to be written */
@@ -43,9 +44,28 @@ static int read_lines(const cli *c, lines *l, err *e) {
   return db_lines(d, NULL, c->device ? str_text(&key) : NULL, &l->memory, &l->rows, &l->n, e);
 }
 
-static int write_text(const char *path, str *text, err *e) {
+static void tell(const char *what, size_t n, const char *path) {
+  str s = {0};
+  jw_event(&s, "export_lines");
+  jw_text(&s, "what", what);
+  jw_integer(&s, "lines", (int64_t)n);
+  jw_text(&s, "file", path);
+  jw_end_line(&s);
+  print_str(&s);
+}
+
+/* To standard output, as JSON the text of the whole file. */
+static int write_text(const cli *c, const char *path, str *text, err *e) {
   if (path) {
     return print_file(path, text, e);
+  }
+  if (c->json) {
+    str s = {0};
+    jw_event(&s, "lines");
+    jw_text(&s, "text", str_text(text));
+    jw_end_line(&s);
+    str_clear(text);
+    *text = s;
   }
   const int rc = text->failed ? err_nomem(e) : 0;
   print_str(text);
@@ -83,8 +103,10 @@ static int export_file(const cli *c, lines *l, err *e) {
   }
   db_text_end(&text);
   const char *path = c->n_words > 1 ? c->words[1] : NULL;
-  TRY(write_text(path, &text, e));
-  if (path && !c->quiet) {
+  TRY(write_text(c, path, &text, e));
+  if (path && c->json) {
+    tell("results", n, path);
+  } else if (path && !c->quiet) {
     fprintf(stderr, "autotune: %zu results in %s\n", n, path);
   }
   return 0;
@@ -147,8 +169,13 @@ static int export_preset(const cli *c, lines *l, const char *name, bool portfoli
     return 0;
   }
   TRY(file_make_parents(path, e));
-  TRY(write_text(path, &text, e));
-  printf("%zu %s in %s\n", n, portfolios ? "portfolios" : "results", path);
+  TRY(write_text(c, path, &text, e));
+  const char *what = portfolios ? "portfolios" : "results";
+  if (c->json) {
+    tell(what, n, path);
+  } else if (!c->quiet) {
+    printf("%zu %s in %s\n", n, what, path);
+  }
   return 0;
 }
 

@@ -1,6 +1,8 @@
 /* cmd_db_import.c -- autotune db import: results as text (db_text.h) into the database. */
 #include <string.h>
 
+#include "json_writer.h"
+#include "print.h"
 #include "verbs.h"
 #include "db_text.h"
 #include "file.h"
@@ -133,7 +135,15 @@ int cmd_db_import_file(const cli *c, db *d, const char *path, err *e) {
   str_clear(&in.family);
   arena_clear(&a);
   TRY(rc);
-  if (!c->quiet) {
+  if (c->json) {
+    str s = {0};
+    jw_event(&s, "import");
+    jw_text(&s, "file", path);
+    jw_integer(&s, "results", (int64_t)in.n);
+    jw_integer(&s, "new", (int64_t)in.n_stored);
+    jw_end_line(&s);
+    print_str(&s);
+  } else if (!c->quiet) {
     printf("%s: %zu results, %zu of them new or better\n", path, in.n, in.n_stored);
   }
   if (!c->quiet && !in.closed && !in.n_bad) {

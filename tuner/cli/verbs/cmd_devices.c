@@ -17,7 +17,7 @@ static void add_text(str *s, const char *name, const rt_info *d) {
 }
 
 static void add_json(str *s, const char *name, const rt_info *d) {
-  jw_open(s, NULL);
+  jw_event(s, "device");
   jw_text(s, "device", name);
   jw_text(s, "name", d->name);
   jw_text(s, "kind", d->modelled ? "emu" : "cuda");

@@ -25,7 +25,7 @@ static void say(const doctor *d, bool good, const char *what, const char *findin
                 const char *cure) {
   str s = {0};
   if (d->c->json) {
-    jw_open(&s, NULL);
+    jw_event(&s, "doctor");
     jw_text(&s, "check", what);
     jw_bool(&s, "ok", good);
     jw_text(&s, "finding", finding);

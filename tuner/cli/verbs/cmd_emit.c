@@ -1,5 +1,6 @@
 /* cmd_emit.c -- autotune emit: print the CUDA source of a configuration. */
 #include "cli.h"
+#include "json_writer.h"
 #include "print.h"
 #include "verbs.h"
 
@@ -8,6 +9,20 @@ static int valid(cli_kernel *k, err *e) {
   const int rc = gen_config_check(k->g, &k->config, &why);
   return rc ? err_at(e, rc, why.place, "not valid on %s: %s", k->device->info.name, why.message)
             : 0;
+}
+
+static void print_source(const cli *c, const char *problem, const char *config, str *text) {
+  str s = {0};
+  if (!c->json) {
+    print_str(text);
+    return;
+  }
+  jw_event(&s, "source");
+  jw_text(&s, "problem", problem);
+  jw_text(&s, "config", config);
+  jw_text(&s, "text", str_text(text));
+  jw_end_line(&s);
+  print_str(&s);
 }
 
 static int print_template(const cli *c, err *e) {
@@ -19,7 +34,7 @@ static int print_template(const cli *c, err *e) {
                  : err_set(e, ERR_USAGE, "name a CUDA file: autotune emit kernel.cu --template"));
   TRY(cli_template_named(c, &a, &o, &name, e));
   TRY(gen_plain_template(&o, name, &lua, e));
-  print_str(&lua);
+  print_source(c, name, "", &lua);
   return 0;
 }
 
@@ -33,6 +48,8 @@ int cmd_emit(const cli *c, err *e) {
   TRY(cli_kernel_open(c, &k, e));
   TRY(valid(&k, e));
   TRY(gen_source_make(k.g, &k.config, &source, &body, e));
-  print_str(&source);
+  auto_str config = {0};
+  gen_config_text(k.t, &k.config, &config);
+  print_source(c, str_text(&k.problem_text), str_text(&config), &source);
   return 0;
 }

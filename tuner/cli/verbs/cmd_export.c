@@ -6,6 +6,8 @@
 #include "cmd_export.h"
 #include "fatbin.h"
 #include "file.h"
+#include "json_writer.h"
+#include "print.h"
 #include "verbs.h"
 
 /* ---- architectures -------------------------------------------------------------------------- */
@@ -115,9 +117,29 @@ static int write_fatbin(export_run *x, const rt_image *built, err *e) {
   return file_write(x->c->fatbin, str_text(&fat), fat.n, e);
 }
 
+static int tell(const export_run *x, const choice *ch, const char *arch, const char *config,
+                err *e) {
+  const char *problem = str_text(&x->k.problem_text);
+  auto_str words = {0};
+  str s = {0};
+  TRY(gen_config_words(x->k.g, &ch->config, &words, e));
+  if (x->c->json) {
+    jw_event(&s, "export");
+    jw_text(&s, "problem", problem);
+    jw_text(&s, "arch", arch);
+    jw_text(&s, "origin", ch->origin);
+    jw_text(&s, "config", config);
+    jw_end_line(&s);
+  } else if (!x->c->quiet) {
+    str_addf(&s, "%s for %s: %s, %s\n", problem, arch, ch->origin, str_text(&words));
+  }
+  print_str(&s);
+  return 0;
+}
+
 static int write_texts(export_run *x, const choice *ch, const rt_image *built, const char *source,
                        err *e) {
-  auto_str command = {0}, config = {0}, words = {0}, header = {0}, text = {0};
+  auto_str command = {0}, config = {0}, header = {0}, text = {0};
   cli_kernel *k = &x->k;
   const gen_plan *plan;
   gen_config_text(k->t, &ch->config, &config);
@@ -139,12 +161,7 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
   TRY(cmd_export_write(x->c->source, &text, e));
   TRY(x->c->embed ? write_embedded(x, &what, built, e) : 0);
   TRY(x->c->manifest ? cmd_export_manifest(x, &what, ch, NULL, e) : 0);
-  TRY(gen_config_words(k->g, &ch->config, &words, e));
-  if (!x->c->quiet) {
-    printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
-           str_text(&words));
-  }
-  return 0;
+  return tell(x, ch, what.arch, str_text(&config), e);
 }
 
 static int compile_all(export_run *x, const str *source, size_t body, rt_image *built, err *e) {

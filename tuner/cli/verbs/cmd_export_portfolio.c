@@ -4,6 +4,8 @@
 
 #include "cmd_export.h"
 #include "image_prefetch.h"
+#include "json_writer.h"
+#include "print.h"
 #include "serve_presets.h"
 #include "variants.h"
 
@@ -89,6 +91,35 @@ static int compile_variants(export_run *x, const variants *v, str *built, export
   return 0;
 }
 
+static void tell(const export_run *x, const exported_portfolio *what, const variants *v,
+                 size_t nbytes) {
+  str s = {0};
+  if (x->c->json) {
+    jw_event(&s, "export_portfolio");
+    jw_text(&s, "family", x->k.t->name);
+    jw_text(&s, "arch", what->x->arch);
+    jw_integer(&s, "configs", (int64_t)what->portfolio->n_configs);
+    jw_integer(&s, "variants", (int64_t)what->n_variants);
+    jw_integer(&s, "kernels", (int64_t)what->n_sources);
+    jw_integer(&s, "nbytes", (int64_t)nbytes);
+    jw_end_line(&s);
+  } else if (!x->c->quiet) {
+    str_addf(
+        &s,
+        "%s for %s: a portfolio of %zu configurations, %zu variants, %zu kernels, %zu KB of C\n",
+        x->k.t->name, what->x->arch, what->portfolio->n_configs, what->n_variants, what->n_sources,
+        nbytes / 1024);
+    if (v->n_met) {
+      str_addf(
+          &s,
+          "of %zu that are fastest somewhere, or near that; as the models say, sizes lose %.1f %% "
+          "by the others not being there (--top)\n",
+          v->n_met, 100 * v->lost);
+    }
+  }
+  print_str(&s);
+}
+
 static int write_portfolio(export_run *x, const exported_portfolio *what, const variants *v,
                            err *e) {
   auto_str header = {0}, source = {0};
@@ -98,14 +129,7 @@ static int write_portfolio(export_run *x, const exported_portfolio *what, const 
   TRY(cmd_export_write(x->c->header, &header, e));
   TRY(cmd_export_write(x->c->embed, &source, e));
   TRY(x->c->manifest ? cmd_export_manifest(x, what->x, &ch, what->portfolio, e) : 0);
-  printf("%s for %s: a portfolio of %zu configurations, %zu variants, %zu kernels, %zu KB of C\n",
-         x->k.t->name, what->x->arch, what->portfolio->n_configs, what->n_variants, what->n_sources,
-         source.n / 1024);
-  if (v->n_met) {
-    printf("of %zu that are fastest somewhere, or near that; as the models say, sizes lose %.1f %% "
-           "by the others not being there (--top)\n",
-           v->n_met, 100 * v->lost);
-  }
+  tell(x, what, v, source.n);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 /* cmd_export_results.c -- autotune export-results: the trials of a problem as a file of another tool. */
 #include "cli.h"
+#include "json_writer.h"
 #include "print.h"
 #include "results.h"
 #include "verbs.h"
@@ -19,7 +20,16 @@ static int write_results(const cli *c, const char *path, cli_kernel *k, results_
   r.rows = rows;
   write(&r, &out);
   TRY(print_file(path, &out, e));
-  if (!c->quiet) {
+  if (c->json) {
+    str s = {0};
+    jw_event(&s, "export_results");
+    jw_text(&s, "problem", r.problem);
+    jw_text(&s, "device", info->name);
+    jw_integer(&s, "trials", (int64_t)r.n);
+    jw_text(&s, "file", path);
+    jw_end_line(&s);
+    print_str(&s);
+  } else if (!c->quiet) {
     printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);
   }
   return 0;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_writer.h"
+#include "print.h"
 #include "cli.h"
 #include "open_device.h"
 #include "trial_table.h"
@@ -210,7 +212,18 @@ static int store(importer *in, err *e) {
 }
 
 static int report(const importer *in, err *e) {
-  if (!in->c->quiet) {
+  if (in->c->json) {
+    str s = {0};
+    jw_event(&s, "import");
+    jw_text(&s, "file", in->c->words[0]);
+    jw_text(&s, "problem", str_text(&in->problem));
+    jw_text(&s, "device", in->device_name);
+    jw_integer(&s, "results", (int64_t)in->rows.n);
+    jw_integer(&s, "new", (int64_t)in->n_new);
+    jw_integer(&s, "known", (int64_t)in->n_known);
+    jw_end_line(&s);
+    print_str(&s);
+  } else if (!in->c->quiet) {
     printf("%s on %s: %zu results, %zu of them new, %zu known already\n", str_text(&in->problem),
            in->device_name, in->rows.n, in->n_new, in->n_known);
   }

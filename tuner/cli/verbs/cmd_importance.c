@@ -76,7 +76,7 @@ static void add_text(const cli_kernel *k, const importance *m, size_t n, size_t 
 static void add_json(const cli_kernel *k, const importance *m, size_t n, size_t top, str *s) {
   const gen_template *t = k->t;
   auto_str best = {0};
-  jw_open(s, NULL);
+  jw_event(s, "importance");
   jw_integer(s, "trials", (int64_t)n);
   jw_fixed(s, "fit", 4, m->fit);
   jw_open_list(s, "parameters");

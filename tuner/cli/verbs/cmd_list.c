@@ -10,8 +10,7 @@
 /* ---- list ------------------------------------------------------------------------------------ */
 
 static void add_problem_json(str *s, const db_problem *p) {
-  jw_open(s, NULL);
-  jw_text(s, "event", "problem");
+  jw_event(s, "problem");
   jw_text(s, "problem", p->problem);
   jw_text(s, "device", p->device_name);
   jw_integer(s, "trials", p->n_trials);

@@ -77,7 +77,7 @@ static void add_row(str *s, int width, const char *name, const replay_curve *c) 
 
 static void add_json(str *s, const bench *b, const char *strategy, const char *space,
                      const replay_curve *c) {
-  jw_open(s, NULL);
+  jw_event(s, "replay");
   jw_text(s, "strategy", strategy);
   jw_text(s, "space", space);
   jw_integer(s, "runs", b->o.runs);

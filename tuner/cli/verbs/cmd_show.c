@@ -69,7 +69,7 @@ static void add_sample_json(str *s, db *d, int64_t trial) {
 }
 
 static void add_result_json(const cli *c, const cli_kernel *k, str *s, db *d, const db_result *r) {
-  jw_open(s, NULL);
+  jw_event(s, "configuration");
   jw_text(s, "config", r->t.config);
   jw_text(s, "status", db_status_name(r->t.status));
   if (r->t.status == DB_OK) {

@@ -25,7 +25,7 @@ int print_space(const cli *c, const gen_template *t, gen_instance *g, const char
 static int count(const cli *c, cli_kernel *k, err *e) {
   auto_str s = {0}, title = {0};
   if (c->json) {
-    jw_open(&s, NULL);
+    jw_event(&s, "space");
     jw_text(&s, "problem", str_text(&k->problem_text));
   }
   str_addf(&title, "%s on %s", str_text(&k->problem_text), k->device->info.name);

@@ -7,7 +7,7 @@
 static int count(const cli *c, const char *path, spec *x, err *e) {
   auto_str s = {0}, title = {0};
   if (c->json) {
-    jw_open(&s, NULL);
+    jw_event(&s, "spec");
     jw_text(&s, "file", path);
     jw_text(&s, "name", x->name);
     jw_text(&s, "kernel", x->kernel);

@@ -141,7 +141,7 @@ static void show(void *self, const warm_state *s) {
 static void print_summary(const command *x, const warm_state *s) {
   auto_str out = {0};
   if (x->c->json) {
-    jw_open(&out, NULL);
+    jw_event(&out, "warm");
     jw_text(&out, "arch", x->device.arch);
     jw_integer(&out, "wanted", (int64_t)s->n);
     jw_integer(&out, "compiled", (int64_t)s->made);

@@ -96,7 +96,7 @@ static int keep_front(table *t, arena *a, err *e) {
 static void add_row(const cli *c, const cli_kernel *k, const table *t, const scored *x, str *s) {
   const tune_objective *o = t->by->o;
   if (c->json) {
-    jw_open(s, NULL);
+    jw_event(s, "objective");
     jw_text(s, "config", x->row->t.config);
     jw_seconds(s, !(x->row->median > 0), db_result_sec(x->row));
     jw_open(s, "objectives");
