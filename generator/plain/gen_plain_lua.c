@@ -360,6 +360,13 @@ static void add_fill(writer *w, const gen_plain_arg *arg) {
   }
   const size_t n = strcspn(p, "(");
   str_addf(w->out, ", fill = { \"%.*s\"", (int)n, p);
+  if (n == 4 && !strncmp(p, "file", n)) { /* a name, whose / is none of numbers */
+    const char *name = arena_text_n(w->a, p + n + 1, strlen(p + n + 1) - 1);
+    str_add(w->out, ", ");
+    add_quoted(w->out, name ? name : "");
+    str_add(w->out, " }");
+    return;
+  }
   for (p += n + 1; *p && *p != ')';) {
     const size_t length = part_length(p);
     const bool last = !p[length];

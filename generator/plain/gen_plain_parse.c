@@ -259,7 +259,7 @@ static int read_fill(parser *k, cursor *c, gen_plain_arg *arg) {
   if (!n || c->p[n] != '(' || c->p[strlen(c->p) - 1] != ')') {
     return FAIL(k, c->at,
                 "a fill is uniform(LEAST,MOST), normal(MEAN,DEVIATION), constant(VALUE), "
-                "ramp(FIRST,STEP), sorted(LEAST,MOST) or bits(WORDS), not '%.40s'",
+                "ramp(FIRST,STEP), sorted(LEAST,MOST), bits(WORDS) or file(NAME), not '%.40s'",
                 c->p);
   }
   return take(k, c, strlen(c->p), &arg->fill);

@@ -298,6 +298,15 @@ TEST(a_kernel_becomes_lines) {
 }
 
 /* BAT's: blocks, or threads. */
+TEST(data_may_be_in_a_file) {
+  assert_lines(T1(LAUNCH
+                  "\"GlobalSize\": {\"X\": 1}, \"Arguments\": [{\"Name\": \"x\", \"Type\": "
+                  "\"float\", \"MemoryType\": \"Vector\", \"AccessType\": \"ReadOnly\", \"Size\": "
+                  "9, \"FillType\": \"BinaryRaw\", \"DataSource\": \"d/x.bin\"}]"),
+               (const char *const[]){SPACE, "kernel k", "grid 1, 1, 1", "block block_size_x, 1, 1",
+                                     "arg x:f32[(9)]:in:file(d/x.bin)", NULL});
+}
+
 TEST(a_global_size_is_blocks_or_threads) {
   assert_lines(
       T1(LAUNCH "\"GlobalSize\": {\"X\": \"4096 // block_size_x + 1\"}, \"Arguments\": []"),

@@ -407,14 +407,19 @@ static int fill_of(job *j, const json_t *arg, const char *type, const char **out
     *out = arena_format(j->a, "constant(%s)", value);
     return *out ? 0 : err_nomem(j->e);
   }
+  if (!strcmp(kind, "BinaryRaw") && *source) {
+    *out = arena_format(j->a, "file(%s)", source);
+    return *out ? 0 : err_nomem(j->e);
+  }
   if (!strcmp(kind, "Generator") && !strcmp(source, "i")) {
     *out = "ramp(0,1)";
     return 0;
   }
-  return BAD(j,
-             "argument '%.60s': the FillType %.40s%s%.60s is not supported; Constant, Random and "
-             "the Generator \"i\" are",
-             text_of(arg, "Name", ""), kind, *source ? " of " : "", source);
+  return BAD(
+      j,
+      "argument '%.60s': the FillType %.40s%s%.60s is not supported; Constant, Random, BinaryRaw and "
+      "the Generator \"i\" are",
+      text_of(arg, "Name", ""), kind, *source ? " of " : "", source);
 }
 
 static const char *direction_of(const json_t *arg) {
