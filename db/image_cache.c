@@ -395,15 +395,26 @@ static int read_notes(image_cache *c, const char *maker, arena *a, cached_note *
   return db_done(&q);
 }
 
-int image_cache_get_notes(image_cache *c, const char *maker, arena *a, const cached_note **notes,
+static int get_notes_here(image_cache *c, const char *maker, arena *a, cached_note **list,
                           size_t *n, err *e) {
   err why = {0};
+  const size_t before = *n;
+  const int rc = c->d ? read_notes(c, maker, a, list, n, &why) : ERR_NOTFOUND;
+  *n = rc ? before : *n;
+  return after(c, rc, &why, e);
+}
+
+/* The error is that of the user's own. */
+int image_cache_get_notes(image_cache *c, const char *maker, arena *a, const cached_note **notes,
+                          size_t *n, err *e) {
   cached_note *list = NULL;
   *n = 0;
-  const int rc = c->d ? read_notes(c, maker, a, &list, n, &why) : ERR_NOTFOUND;
+  const int rc = get_notes_here(c, maker, a, &list, n, e);
+  while ((c = c->next)) {
+    get_notes_here(c, maker, a, &list, n, NULL);
+  }
   *notes = list;
-  *n = rc ? 0 : *n;
-  return after(c, rc, &why, e);
+  return *n ? 0 : rc;
 }
 
 static int read_one_note(image_cache *c, const char *maker, const char *name, arena *a,
@@ -419,11 +430,22 @@ static int read_one_note(image_cache *c, const char *maker, const char *name, ar
   return found ? 0 : ERR_NOTFOUND;
 }
 
-int image_cache_get_note(image_cache *c, const char *maker, const char *name, arena *a,
+static int get_note_here(image_cache *c, const char *maker, const char *name, arena *a,
                          cached_note *out, err *e) {
   err why = {0};
   const int rc = c->d ? read_one_note(c, maker, name, a, out, &why) : ERR_NOTFOUND;
   return after(c, rc, &why, e);
+}
+
+int image_cache_get_note(image_cache *c, const char *maker, const char *name, arena *a,
+                         cached_note *out, err *e) {
+  err why = {0};
+  const int rc = get_note_here(c, maker, name, a, out, &why);
+  bool found = !rc;
+  while (!found && (c = c->next)) {
+    found = !get_note_here(c, maker, name, a, out, NULL);
+  }
+  return found ? 0 : err_copy(e, rc, &why);
 }
 
 static int put_note(image_cache *c, const char *maker, const cached_note *x, err *e) {

@@ -62,7 +62,7 @@ typedef struct cached_note {
   size_t nbytes; /* of the value, which is not empty */
 } cached_note;
 enum { IMAGE_CACHE_NOTES = 4096 };
-/* image_cache_get_notes -- a maker's, IMAGE_CACHE_NOTES at most, damaged ones left out; in the arena.
+/* image_cache_get_notes -- a maker's, IMAGE_CACHE_NOTES of each file at most, damaged ones left out; in the arena.
  * image_cache_get_note -- one. err ERR_NOTFOUND */
 int image_cache_get_notes(image_cache *c, const char *maker, arena *a, const cached_note **notes,
                           size_t *n, err *e);

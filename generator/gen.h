@@ -362,6 +362,8 @@ typedef struct gen_source_row {    /* without padding: it may be stored */
   uint64_t by_reads, by_constants; /* digests of their values */
   char hash[HASH_TEXT - 1];        /* the text's digest */
 } gen_source_row;
+/* gen_source_row_name -- what it is known by among those of its maker */
+void gen_source_row_name(const gen_source_row *row, char name[HASH_TEXT]);
 /* gen_source_maker -- the digest of all that makes texts but the values: the template with its paths,
  * and this library. Rows count where it is the same. */
 void gen_source_maker(const gen_template *t, char maker[HASH_TEXT]);

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -573,6 +574,11 @@ bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT])
 }
 
 /* ---- texts that another process made ----------------------------------------------------------- */
+
+void gen_source_row_name(const gen_source_row *row, char name[HASH_TEXT]) {
+  snprintf(name, HASH_TEXT, "%016llx%016llx", (unsigned long long)row->by_reads,
+           (unsigned long long)row->by_constants);
+}
 
 void gen_source_maker(const gen_template *p, char maker[HASH_TEXT]) {
   const tmpl *t = gen_tmpl(p);

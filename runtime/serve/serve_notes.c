@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "serve_notes.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "chooser_digest.h"
@@ -37,6 +36,18 @@ static image_cache *cache_of(serve *s) {
   return s->ready ? ready_images_cache(s->ready) : NULL;
 }
 
+static void *copy(arena *a, const void *bytes, size_t n) {
+  void *own = arena_new(a, n);
+  return own ? memcpy(own, bytes, n) : NULL;
+}
+
+static bool copy_note(const cached_note *from, arena *a, cached_note *to) {
+  *to = (cached_note){.name = arena_text(a, from->name),
+                      .value = copy(a, from->value, from->nbytes),
+                      .nbytes = from->nbytes};
+  return to->name && to->value;
+}
+
 /* ---- texts ---------------------------------------------------------------------------------- */
 
 static void add_rows(gen_template *t, const cached_note *notes, size_t n) {
@@ -66,14 +77,10 @@ void serve_notes_read(serve *s, gen_template *t, serve_notes *notes) {
 }
 
 static bool note_of(const gen_source_row *row, arena *a, cached_note *out) {
-  gen_source_row *own = ARENA_ARRAY(a, gen_source_row, 1);
-  out->name = arena_format(a, "%016" PRIx64 "%016" PRIx64, row->by_reads, row->by_constants);
-  out->value = own;
-  out->nbytes = sizeof *own;
-  if (own) {
-    *own = *row;
-  }
-  return own && out->name;
+  char name[HASH_TEXT];
+  gen_source_row_name(row, name);
+  const cached_note note = {.name = name, .value = row, .nbytes = sizeof *row};
+  return copy_note(&note, a, out);
 }
 
 /* ---- choices -------------------------------------------------------------------------------- */
@@ -169,11 +176,6 @@ static void write_choice(const serve_pick *pick, str *out) {
   }
 }
 
-static void *copy(arena *a, const void *bytes, size_t n) {
-  void *own = arena_new(a, n);
-  return own ? memcpy(own, bytes, n) : NULL;
-}
-
 void serve_notes_chose(const serve *s, serve_notes *notes, const char *problem,
                        const serve_pick *pick) {
   auto_str value = {0};
@@ -192,13 +194,6 @@ void serve_notes_chose(const serve *s, serve_notes *notes, const char *problem,
       notes->n_choices++;
     }
   }
-}
-
-static bool copy_note(const cached_note *from, arena *a, cached_note *to) {
-  *to = (cached_note){.name = arena_text(a, from->name),
-                      .value = copy(a, from->value, from->nbytes),
-                      .nbytes = from->nbytes};
-  return to->name && to->value;
 }
 
 /* ---- writing -------------------------------------------------------------------------------- */

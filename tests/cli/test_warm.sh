@@ -21,6 +21,7 @@ prints "(0 were there)" "$autotune" warm saxpy transpose --device emu
 [ ! -s "$TUNED_CACHE/images.db-wal" ] || complain "a log is left beside the file"
 n=$(images)
 [ "$n" -gt 10 ] || complain "only $n images"
+[ "$(sqlite3 "$TUNED_CACHE/images.db" "SELECT count(*) FROM note")" -ge "$n" ] || complain "no notes of texts"
 prints "compiled 0 images for compute_90a ($n were there)" "$autotune" warm saxpy transpose --device emu
 set -- "saxpy n=1000" "saxpy n=4097" "saxpy n=1048576" "saxpy n=999 align=1" "transpose rows=1000 cols=300" \
   "transpose rows=4096 cols=4096" "transpose rows=77 cols=1234 dtype=f64" "transpose rows=33 cols=5000 dtype=u8 align=1" \

@@ -458,6 +458,7 @@ static void make_shared(scratch *s) {
   snprintf(s->path, sizeof s->path, "%s/shared/images.db", s->folder);
   image_cache *c = open_cache(s, 0);
   put_form(s, c, 1);
+  put_note(s, c, "maker", "a", "first");
   image_cache_close(c);
 }
 
@@ -476,10 +477,14 @@ SCRATCH_TEST(images_of_further_folders_are_found) {
   assert_true(has_form(s, c));
   assert_false(has(s, c, 2));
   put(s, c, 2, 1000);
+  put_note(s, c, "maker", "b", "second");
   assert_true(has(s, c, 2));
+  assert_true(has_note(s, c, "maker", "a", "first") && has_note(s, c, "maker", "b", "second"));
+  assert_int_equal(count_notes(s, c, "maker"), 2);
   image_cache_close(c);
   c = open_cache(s, 0);
   assert_false(has(s, c, 2)); /* it was put into the user's own */
+  assert_int_equal(count_notes(s, c, "maker"), 1);
   image_cache_close(c);
 }
 

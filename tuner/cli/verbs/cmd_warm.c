@@ -16,6 +16,7 @@
 #include "verbs.h"
 #include "wanted_family.h"
 #include "warm_cache.h"
+#include "warm_notes.h"
 
 enum { SAMPLE = 200, TIMEOUT_SEC = 300 };
 
@@ -102,7 +103,8 @@ static int gather_family(command *x, const char *name, err *e) {
   if (x->c->sizes) {
     TRY(sizes_read(t, x->c->sizes, "", &a, &only, e));
   }
-  return wanted_family(&from, t, x->c->sizes ? &only : NULL, (size_t)x->sample, &x->wanted, e);
+  TRY(wanted_family(&from, t, x->c->sizes ? &only : NULL, (size_t)x->sample, &x->wanted, e));
+  return warm_notes_write(t, e);
 }
 
 static int gather(command *x, err *e) {
