@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "emu_kernel.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -98,12 +99,30 @@ void emu_module_unload_op(rt_device *d, rt_module *m) {
   }
 }
 
+static int no_kernel(const emu_module *m, const char *name, err *e) {
+  char list[400] = "";
+  size_t at = 0;
+  for (int i = 0; i < m->n_funcs && at < sizeof list - 1; i++) {
+    if (m->funcs[i]->entry && m->funcs[i]->defined) {
+      at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
+                             at ? ", " : "; it has: ", m->funcs[i]->name);
+    }
+  }
+  return err_set(e, ERR_NOTFOUND, "no kernel '%.200s' in the module%s%s", name, list,
+                 at >= sizeof list ? "..." : "");
+}
+
 int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **out, err *e) {
   const emu_func *f = emu_module_kernel(m->m, name);
+  const emu_func *refused = f ? emu_module_refused(m->m, f) : NULL;
   (void)d;
   *out = NULL;
   if (!f) {
-    return err_set(e, ERR_NOTFOUND, "no kernel '%s' in the module", name);
+    return no_kernel(m->m, name, e);
+  }
+  if (refused) {
+    return err_at(e, ERR_COMPILE, refused->refused_at, "kernel %.100s cannot be run: %s", name,
+                  refused->refused);
   }
   rt_function *function = calloc(1, sizeof *function);
   if (!function) {

@@ -66,6 +66,48 @@ ON_EMU(refusals) {
   }
 }
 
+/* A body that cannot be run refuses the kernels that reach it; the others of the module run. */
+ON_EMU(refused_kernels) {
+  static const struct {
+    const char *kernel, *says;
+  } all[] = {
+      {"textured",
+       "kernel textured cannot be run: instruction 'tex.1d.v4.f32.s32' is not emulated"},
+      {"caller", "kernel caller cannot be run: instruction 'frobnicate.b32' is not emulated"},
+      {"outer", "outside, which the PTX does not define"},
+      {"nobody", "no kernel 'nobody' in the module; it has: textured, caller, outer, good"},
+  };
+  static const char text[] = HEAD
+      ".extern .func outside;\n.func helper\n{\n.reg .b32 %r<4>;\nfrobnicate.b32 %r1, %r2;\n}\n"
+      ".visible .entry textured(.param .u64 x)\n{\n.reg .b32 %r<9>; .reg .b64 %d<4>;\n"
+      ".shared .b8 s[4096]; { .reg .b64 q; mov.u64 q, s; bra L; }\n"
+      "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5}];\nL: ret;\n}\n"
+      ".visible .entry caller()\n{\ncall helper;\nret;\n}\n"
+      ".visible .entry outer()\n{\ncall outside;\nret;\n}\n"
+      ".visible .entry good(.param .u64 x)\n{\n.reg .b64 %d<2>; .shared .b8 t[8]; .reg .b32 %r<4>;\n"
+      "ld.param.u64 %d1, [x]; mov.u32 %r1, t; st.shared.u32 [%r1], 7; ld.shared.u32 %r2, [%r1];\n"
+      "L: st.global.u32 [%d1], %r2;\nret;\n}\n";
+  rt_function *f;
+  rt_function_info info;
+  uint32_t out = 0;
+  fixture_ptx(k, text);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    err_clear(&k->e);
+    assert_int_not_equal(k->d->ops->function(k->d, k->m, all[i].kernel, &f, &k->e), 0);
+    if (!strstr(k->e.message, all[i].says)) {
+      fail_msg("'%s' should say '%s'", k->e.message, all[i].says);
+    }
+  }
+  rt_ptr p = fixture_copy(k, &out, sizeof out);
+  void *args[] = {&p};
+  fixture_ok(k, fixture_launch(k, "good", 1, 1, 0, args));
+  fixture_read(k, &out, p, sizeof out);
+  assert_int_equal(out, 7);
+  fixture_ok(k, k->d->ops->function(k->d, k->m, "good", &f, &k->e));
+  fixture_ok(k, k->d->ops->function_info(k->d, f, &info, &k->e));
+  assert_int_equal(info.smem_static, 8);
+}
+
 /* a copy of the text in which the word from `at` on is `_` */
 static void with_sink(str *out, const char *text, const char *at) {
   size_t n = 1 + strcspn(at + 1, " ,;|]}+\n");
@@ -107,7 +149,10 @@ ON_EMU(missing_operands) {
                   "%%r89998, %%r89997;\nret;\n}\n.visible .entry l()\n{\n.reg .pred %%p; .reg .b64 "
                   "%%d<2>;\n%s;\nret;\n}\n",
              words[i]);
-    assert_int_equal(load(k, str_text(&text)), ERR_COMPILE);
+    rt_function *f;
+    fixture_ptx(k, str_text(&text));
+    assert_int_equal(k->d->ops->function(k->d, k->m, "l", &f, &k->e), ERR_COMPILE);
+    k->d->ops->module_unload(k->d, k->m);
   }
 }
 

@@ -27,7 +27,7 @@
  * else 1 + the rank of a block of the cluster. */
 #define EMU_RANK_SHIFT 24
 #define EMU_NONE INT32_MIN
-enum { EMU_FILES = 4096 }; /* .file numbers of a module */
+enum { EMU_FILES = 4096, EMU_FUNCS_MAX = 4096 }; /* .file numbers and functions of a module */
 
 /* clang-format off */
 typedef enum emu_space {
@@ -129,6 +129,7 @@ typedef struct emu_param {
 typedef struct emu_func {
   const char *name; /* NUL-terminated */
   bool entry, defined;
+  const char *refused, *refused_at; /* why its body cannot be run, and where; NULL: it can */
   int builtin; /* BUILTIN_... of a function that the PTX only declares; 0: none */
   emu_insn *code;
   int n;

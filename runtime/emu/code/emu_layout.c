@@ -5,7 +5,7 @@
 
 #include "emu_module.h"
 
-enum { FUNCS_MAX = 4096, SHARED_MAX = 16 << 20 };
+enum { SHARED_MAX = 16 << 20 };
 
 static uint64_t align_up(uint64_t n, uint64_t align) {
   return (n + align - 1) / align * align;
@@ -112,14 +112,16 @@ static int find_builtins(emu_module *m, err *e) {
     }
   }
   for (int f = 0; f < m->n_funcs; f++) {
-    const emu_func *func = m->funcs[f];
-    for (int i = 0; i < func->n_calls; i++) {
+    emu_func *func = m->funcs[f];
+    for (int i = 0; i < func->n_calls && !func->refused; i++) {
       const emu_func *called = m->funcs[func->calls[i]];
       if (!called->defined && !called->builtin) {
-        return err_set(
-            e, ERR_COMPILE,
+        func->refused = arena_format(
+            &m->memory,
             "%s calls %s, which the PTX does not define; device libraries are not linked",
             func->name, called->name);
+        func->refused_at = "";
+        TRY(func->refused ? 0 : err_nomem(e));
       }
     }
   }
@@ -127,10 +129,11 @@ static int find_builtins(emu_module *m, err *e) {
 }
 
 int emu_module_layout(emu_module *m, err *e) {
-  if (m->n_funcs > FUNCS_MAX) {
-    return err_set(e, ERR_LIMIT, "the PTX module has more than %d functions", FUNCS_MAX);
+  if (m->n_funcs > EMU_FUNCS_MAX) {
+    return err_set(e, ERR_LIMIT, "the PTX module has more than %d functions", EMU_FUNCS_MAX);
   }
   TRY(find_builtins(m, e));
+  TRY(emu_module_usable(m, e));
   uint8_t *state = arena_new(&m->memory, 2 * (size_t)m->n_funcs + 1);
   if (!state) {
     return err_nomem(e);
@@ -141,7 +144,7 @@ int emu_module_layout(emu_module *m, err *e) {
                    SHARED_MAX);
   }
   for (int f = 0; f < m->n_funcs; f++) {
-    if (m->funcs[f]->defined && !emu_live(m->funcs[f])) {
+    if (m->funcs[f]->n && !emu_live(m->funcs[f])) {
       return err_nomem(e);
     }
     depth_of(m, f, state);

@@ -24,6 +24,36 @@ emu_func *emu_module_kernel(const emu_module *m, const char *name) {
   return NULL;
 }
 
+static const emu_func *refused_below(const emu_module *m, const emu_func *f, uint8_t *seen) {
+  const emu_func *found = f->refused ? f : NULL;
+  for (int i = 0; i < f->n_calls && !found; i++) {
+    const int to = f->calls[i];
+    if (!seen[to]) {
+      seen[to] = 1;
+      found = refused_below(m, m->funcs[to], seen);
+    }
+  }
+  return found;
+}
+
+const emu_func *emu_module_refused(const emu_module *m, const emu_func *f) {
+  uint8_t seen[EMU_FUNCS_MAX] = {0};
+  return refused_below(m, f, seen);
+}
+
+int emu_module_usable(const emu_module *m, err *e) {
+  const emu_func *first = NULL;
+  for (int i = 0; i < m->n_funcs; i++) {
+    const emu_func *f = m->funcs[i];
+    const emu_func *refused = emu_module_refused(m, f);
+    if (f->entry && f->defined && !refused) {
+      return 0;
+    }
+    first = first ? first : refused;
+  }
+  return first ? err_at(e, ERR_COMPILE, first->refused_at, "%s", first->refused) : 0;
+}
+
 static uint64_t address_of(const emu_module *m, emu_place of) {
   return of.is_func ? EMU_CODE_WINDOW + (uint64_t)of.index : m->vars[of.index].address;
 }

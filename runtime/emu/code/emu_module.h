@@ -18,6 +18,12 @@ void emu_read_ptxas_report(emu_module *m);
 void emu_module_link(emu_module *m);
 /* emu_module_kernel -- NULL: no such kernel */
 emu_func *emu_module_kernel(const emu_module *m, const char *name);
+/* emu_module_refused -- a function that f reaches by calls and that cannot be run, itself included;
+ * NULL: none */
+const emu_func *emu_module_refused(const emu_module *m, const emu_func *f);
+/* emu_module_usable -- fails if no kernel of the module can be run
+ *   err  ERR_COMPILE  why the first one cannot */
+int emu_module_usable(const emu_module *m, err *e);
 void emu_module_free(emu_module *m);
 
 #endif

@@ -121,6 +121,10 @@ static int call_one(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t inde
                        "calls an address that is not a function");
   }
   const emu_func *f = m->funcs[index];
+  if (f->refused) { /* through a table of functions */
+    return emu_finding(w, in, __builtin_ctz(mask), EMU_CALL,
+                       "calls %.100s, which cannot be run: %s", f->name, f->refused);
+  }
   return f->defined ? enter(w, in, mask, (int)index) : call_builtin(w, in, mask, f->builtin);
 }
 

@@ -241,3 +241,14 @@ int emu_build_end(emu_parser *p) {
   p->f->pool = pool;
   return 0; /* labels are resolved when the scope closes */
 }
+
+void emu_build_discard(emu_parser *p) {
+  emu_func *f = p->f;
+  free(f->code);
+  free(f->pool);
+  f->code = NULL;
+  f->pool = NULL;
+  f->n = f->n_calls = 0;
+  f->pool_nbytes = f->frame_nbytes = 0;
+  f->indirect = false;
+}

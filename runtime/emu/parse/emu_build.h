@@ -17,6 +17,8 @@ int emu_build_ref(emu_parser *p, int slot, int32_t reg, bool def);
 int emu_build_constant(emu_parser *p, int bytes, uint64_t value, int symbol, int32_t *operand);
 /* emu_build_end -- lay out registers and move the code into the module's memory */
 int emu_build_end(emu_parser *p);
+/* emu_build_discard -- drop the function's code */
+void emu_build_discard(emu_parser *p);
 /* emu_build_call -- the function calls function `index`, or takes its address */
 int emu_build_call(emu_parser *p, int index);
 

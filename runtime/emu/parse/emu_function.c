@@ -1,6 +1,7 @@
 /* emu_function.c -- see emu_grammar.h. src: PTX ISA 9.0, chapter 11. */
 #include "emu_grammar.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "emu_build.h"
@@ -193,14 +194,72 @@ static int find_or_add_func(emu_parser *p, const emu_token *name, bool entry) {
                  : err_nomem(p->e);
 }
 
+static int parse_code(emu_parser *p, emu_func *f) {
+  TRY(emu_build_start(p, f));
+  TRY(parse_body(p));
+  return emu_build_end(p);
+}
+
+/* Move to the brace that closes the body; false: there is none. */
+static bool skip_body(emu_parser *p) {
+  for (int depth = 0; p->lex.token.kind != TOKEN_END; emu_lex_next(&p->lex)) {
+    depth += emu_lex_is(&p->lex, '{');
+    if (emu_lex_is(&p->lex, '}') && depth-- == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* what a body adds to the module and the parser */
+typedef struct mark {
+  emu_lexer lex;
+  emu_scope *scope;
+  int n_vars, n_relocs, n_fixups, depth;
+} mark;
+
+static mark mark_of(const emu_parser *p) {
+  return (mark){p->lex, p->scope, p->m->n_vars, p->m->n_relocs, p->m->n_fixups, p->depth};
+}
+
+/* Drop what is known of a body that cannot be run. */
+static void go_back(emu_parser *p, const mark *to) {
+  while (p->scope != to->scope) {
+    emu_scope *up = p->scope->up;
+    emu_scope_clear(p->scope);
+    free(p->scope);
+    p->scope = up;
+  }
+  p->scope->n_fixes = 0;
+  p->lex = to->lex;
+  p->m->n_vars = to->n_vars;
+  p->m->n_relocs = to->n_relocs;
+  p->m->n_fixups = to->n_fixups;
+  p->depth = to->depth;
+  emu_build_discard(p);
+}
+
+/* A body that cannot be run refuses the kernels that reach it, not the whole module. */
 static int parse_defined(emu_parser *p, emu_func *f) {
+  err *outer = p->e, why = {0};
   if (f->defined) {
     return emu_fail(p, "'%s' is defined twice", f->name);
   }
   emu_lex_next(&p->lex);
-  TRY(emu_build_start(p, f));
-  TRY(parse_body(p));
-  return emu_build_end(p);
+  const mark start = mark_of(p);
+  p->e = &why;
+  const int rc = parse_code(p, f);
+  p->e = outer;
+  if (rc != ERR_COMPILE) {
+    return err_copy(p->e, rc, &why);
+  }
+  go_back(p, &start);
+  if (!skip_body(p)) {
+    return err_copy(p->e, rc, &why);
+  }
+  f->refused = arena_text(&p->m->memory, why.message);
+  f->refused_at = arena_text(&p->m->memory, why.place);
+  return f->refused && f->refused_at ? 0 : err_nomem(p->e);
 }
 
 int emu_function_parse(emu_parser *p, bool entry) {
