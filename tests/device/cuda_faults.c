@@ -215,7 +215,8 @@ TEST(test_every_failure) {
     do {
       err e = {0};
       bool dead = false;
-      *driver = (fake_driver){.smem = 49152, .fail_at = ++k, .result = failures[i].result};
+      *driver =
+          (fake_driver){.smem = 49152, .fail_at = ++k, .n_params = 2, .result = failures[i].result};
       rc = whole_life(&dead, &e);
       assert_true(failures[i].sticky || driver->live == 0);
       assert_int_equal(rc, e.code);
@@ -237,7 +238,7 @@ TEST(test_visits) {
   int k = 0, rc;
   do {
     bool dead = false;
-    *driver = (fake_driver){.smem = 49152, .fail_at = k, .result = k % 2 ? 1 : 700};
+    *driver = (fake_driver){.smem = 49152, .fail_at = k, .n_params = 2, .result = k % 2 ? 1 : 700};
     set_context(other);
     rc = whole_life(&dead, NULL);
     assert_ptr_equal(get_context(), other);
@@ -272,6 +273,8 @@ TEST(test_messages) {
   err_clear(&e);
   assert_ok(o->function(d, m, "f", &f, &e), &e);
   uint32_t params[2] = {0, 77};
+  assert_int_equal(o->function_params(d, f, params, 2), -1);
+  driver->n_params = 2;
   assert_int_equal(o->function_params(d, f, params, 1), 2);
   assert_true(params[0] == 8 && params[1] == 77);
   assert_int_equal(o->function_params(d, f, params, 2), 2);
