@@ -101,7 +101,9 @@ void gen_plain_device_text(const char *text, size_t n, const char *const *replac
 /* gen_plain_check_macros -- refuse #define and #undef of a macro that is tuned where no #ifndef of it
  * encloses them.
  *   in   text  with #line directives
+ *        other  a macro that is defined, too: what #ifndef of it encloses is not compiled; NULL: none
  *   err  ERR_TEMPLATE  place is the file:line that they say */
-int gen_plain_check_macros(const char *text, const char *const *names, size_t n, err *e);
+int gen_plain_check_macros(const char *text, const char *const *names, size_t n, const char *other,
+                           err *e);
 
 #endif

@@ -17,6 +17,7 @@ typedef struct condition { /* an #if that encloses the line */
 typedef struct checker {
   const char *const *names;
   size_t n_names;
+  const char *other; /* defined, too; NULL: none is */
   condition stack[MAX_NESTED];
   size_t n;
   char path[160];
@@ -51,7 +52,7 @@ static bool guards(const condition *c, const char *name) {
 static int check_name(checker *k, const char *name, bool defines) {
   char place[200];
   for (size_t i = 0; i < k->n; i++) {
-    if (guards(&k->stack[i], name)) {
+    if (guards(&k->stack[i], name) || (k->other && guards(&k->stack[i], k->other))) {
       return 0;
     }
   }
@@ -101,8 +102,9 @@ static int check_directive(checker *k, const char *p, const char *end) {
   return 0;
 }
 
-int gen_plain_check_macros(const char *text, const char *const *names, size_t n, err *e) {
-  checker k = {.names = names, .n_names = n, .e = e};
+int gen_plain_check_macros(const char *text, const char *const *names, size_t n, const char *other,
+                           err *e) {
+  checker k = {.names = names, .n_names = n, .other = other, .e = e};
   for (const char *p = text; *p; k.line++) {
     const size_t length = strcspn(p, "\n");
     const char *q = p + strspn(p, " \t");

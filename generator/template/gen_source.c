@@ -327,17 +327,47 @@ static const char *describe_word(const void *ud, const char *word, size_t n, boo
 
 /* ---- plain files ----------------------------------------------------------------------------- */
 
+/* Does the text define the macro, and always as this value? */
+static bool defines_as(const char *text, const char *name, const gen_value *v) {
+  auto_str value = {0};
+  bool found = false;
+  gen_add_value(v, &value);
+  for (const char *p = text; (p = strstr(p, "#define")); p += 7) {
+    const char *q = p + 7 + strspn(p + 7, " \t");
+    const size_t n = strlen(name);
+    if (strncmp(q, name, n) || in_word(q[n])) {
+      continue;
+    }
+    q += n + strspn(q + n, " \t");
+    const size_t length = strcspn(q, " \t\r\n/");
+    found = length == value.n && !memcmp(q, str_text(&value), length);
+    if (!found) {
+      return false;
+    }
+  }
+  return found;
+}
+
+/* A parameter of one value is as well defined by the text. */
+static bool is_tuned(const job *j, const gen_param *p) {
+  return p->n > 1 || !defines_as(str_text(j->text), p->name, &p->values[0]);
+}
+
 static int check_macros(const job *j, err *e) {
   const gen_template *t = &j->g->t->pub;
   const char *names[GEN_MAX_PARAMS + GEN_MAX_DERIVED];
   size_t n = 0;
   for (size_t i = 0; i < t->n_params; i++) {
-    names[n++] = t->params[i].name;
+    if (is_tuned(j, &t->params[i])) {
+      names[n++] = t->params[i].name;
+    }
   }
   for (size_t i = 0; i < t->n_derived; i++) {
     names[n++] = t->derived[i].name;
   }
-  return gen_plain_check_macros(str_text(j->text), names, n, e);
+  const bool kernel_tuner = strstr(str_text(j->flags), " -Dkernel_tuner");
+  return gen_plain_check_macros(str_text(j->text), names, n, kernel_tuner ? "kernel_tuner" : NULL,
+                                e);
 }
 
 /* A pointer for whatever elements the template wants. */

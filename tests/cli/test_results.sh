@@ -99,9 +99,10 @@ refuses 1 "nowhere" "$autotune" spec /nowhere/t1.json
 
 # ---- T1 with its kernel: tuned as it stands, and its results as T4
 cat >"$folder/add.cu" <<'END'
-#ifndef tile
+#ifndef kernel_tuner
 #define tile 1
 #endif
+#define same 3
 #if tile > 1 // a macro
 #define LOOP for (int t = 0; t < tile; t++)
 #else
@@ -110,7 +111,7 @@ cat >"$folder/add.cu" <<'END'
 extern "C" __global__ void add(float *z, const float *x, const float *y, int n) {
   LOOP {
     const int i = (blockIdx.x * tile + t) * block_size_x + threadIdx.x;
-    if (i < n) z[i] = SCALE * x[i] + y[i];
+    if (i < n) z[i] = SCALE * x[i] + same * y[i];
   }
 }
 END
@@ -119,6 +120,7 @@ cat >"$folder/add.json" <<END
 {"General": {"BenchmarkName": "add"}, "BenchmarkConfig": {"SCALE": 2, "UNUSED": 3},
  "ConfigurationSpace": {"TuningParameters": [
   {"Name": "block_size_x", "Type": "int", "Values": "[32, 64, 128]", "Default": 64},
+  {"Name": "same", "Type": "int", "Values": "[3]", "Default": 1},
   {"Name": "tile", "Type": "int", "Values": "[1, 2, 4]", "Default": 1}],
  "Conditions": [{"Expression": "block_size_x * tile <= 256", "Parameters": ["block_size_x", "tile"]}]},
  "KernelSpecification": {"Language": "CUDA", "KernelName": "add", "KernelFile": "add.cu",
@@ -129,12 +131,14 @@ cat >"$folder/add.json" <<END
    {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": 10000}]}}
 END
 prints "8 trials, 0 failed" "$autotune" "$folder/add.json" --effort exhaustive
-prints "std=c++11 -use_fast_math -DSCALE=2" "$autotune" emit "$folder/add.json" --config tile=4
+prints "std=c++11 -use_fast_math -DSCALE=2 -Dkernel_tuner=1" "$autotune" emit "$folder/add.json" --config tile=4
 prints "block_size_x=64" "$autotune" emit "$folder/add.json"
 prints "8 trials of add" "$autotune" export-results "$folder/add-t4.json" "$folder/add.json"
 prints '"invalidity": "correct"' cat "$folder/add-t4.json"
 prints "8 results, 8 of them new" "$autotune" import "$folder/add-t4.json" "$folder/add.json" --db "$folder/add.db"
 prints "8 right, 0 wrong" "$autotune" check "$folder/add.json" --all
+sed -i 's/define same 3/define same 4/' "$folder/add.cu"
+refuses 1 "add.cu:4: this #define replaces the tuned value of same" "$autotune" emit "$folder/add.json"
 sed 's/"Language": "CUDA"/"Language": "OpenCL"/' "$folder/add.json" >"$folder/cl.json"
 refuses 2 "Language is OpenCL" "$autotune" "$folder/cl.json"
 refuses 2 "the KernelFile is to be a .cu file beside this one" "$autotune" "$folder/t1.json"

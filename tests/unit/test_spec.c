@@ -243,6 +243,9 @@ TEST_WHERE(getenv("TUNED_SPACES"), the_files_of_the_hub_have_their_counts) {
       "\"KernelSpecification\": {\"KernelFile\": \"test_spec_kernel.cu\", " rest "}}"
 #define LAUNCH "\"KernelName\": \"k\", \"LocalSize\": {\"X\": \"block_size_x\", \"Y\": \"1\"}, "
 
+#define LAUNCH_OF_ONE                                                                              \
+  "\"KernelName\": \"k\", \"LocalSize\": {\"X\": \"a\"}, \"GlobalSize\": {\"X\": 1}, "
+
 static int t1_lines(const char *text, arena *a, t1_problem *out, err *e) {
   assert_ok(file_write("/tmp/test_spec_kernel.cu", "extern __shared__ float s[];\n", 29, e), e);
   const int rc = t1_parse("/tmp/toy.json", text, strlen(text), a, out, e);
@@ -264,8 +267,8 @@ static void assert_lines(const char *text, const char *const *wanted) {
 }
 
 #define SPACE                                                                                      \
-  "param block_size_x=32,64", "param tile=1,2,4", "param width=3,15",                              \
-      "require (((block_size_x * tile) < 256) and (tile ~= 3))"
+  "param block_size_x=32,64 default 32", "param tile=1,2,4 default 1",                             \
+      "param width=3,15 default 3", "require (((block_size_x * tile) < 256) and (tile ~= 3))"
 
 /* Kernel Tuner's: the grid follows from the problem's size. */
 TEST(a_kernel_becomes_lines) {
@@ -298,6 +301,28 @@ TEST(a_kernel_becomes_lines) {
 }
 
 /* BAT's: blocks, or threads. */
+/* Default 8 and 1, then the first values, then the first valid point. */
+TEST(defaults_meet_the_conditions) {
+  static const char *const cases[][2] = {
+      {"a > b", "8"}, {"a == b", "1"}, {"a == 4 and b > 0", "4"}};
+  for (size_t i = 0; i < 3; i++) {
+    auto_str text = {0}, wanted = {0};
+    auto_arena a = {0};
+    t1_problem t;
+    err e = {0};
+    str_addf(
+        &text,
+        "{\"ConfigurationSpace\": {\"TuningParameters\": [{\"Name\": \"a\", \"Values\": \"[1, 4, "
+        "8]\", \"Default\": 8}, {\"Name\": \"b\", \"Values\": \"[1]\", \"Default\": 1}], "
+        "\"Conditions\": [{\"Expression\": \"%s\"}]}, \"KernelSpecification\": {" LAUNCH_OF_ONE
+        "\"KernelFile\": \"test_spec_kernel.cu\", \"Arguments\": []}}",
+        cases[i][0]);
+    str_addf(&wanted, "param a=1,4,8 default %s", cases[i][1]);
+    assert_ok(t1_lines(str_text(&text), &a, &t, &e), &e);
+    assert_string_equal(t.lines[0], str_text(&wanted));
+  }
+}
+
 TEST(data_may_be_in_a_file) {
   assert_lines(T1(LAUNCH
                   "\"GlobalSize\": {\"X\": 1}, \"Arguments\": [{\"Name\": \"x\", \"Type\": "

@@ -23,6 +23,7 @@ typedef struct job {
   const json_t *kernel; /* KernelSpecification */
   json_t *config;       /* BenchmarkConfig, numbers by name; NULL: none */
   const gen_template *space;
+  gen_instance *g; /* of it */
   python_name names[GEN_MAX_PARAMS];
   size_t n_names;
   str kernel_text;
@@ -184,32 +185,48 @@ static int number(job *j, const char *what, const json_t *value, const char **ou
 
 /* ---- space ----------------------------------------------------------------------------------- */
 
-static bool has_value(const gen_param *p, const char *text) {
-  for (size_t i = 0; i < p->n; i++) {
-    auto_str value = {0};
-    gen_add_value(&p->values[i], &value);
-    if (!strcmp(str_text(&value), text)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* A Default that is none of the values is left out. */
-static void add_default(const gen_param *p, const json_t *given, str *out) {
+/* The index of the value given as Default; 0 where it is none of the values. */
+static uint16_t given_index(const gen_param *p, const json_t *given) {
   auto_str text = {0};
   if (json_is_string(given)) {
     str_add(&text, json_string_value(given));
   } else if (json_is_integer(given)) {
     str_addf(&text, "%lld", (long long)json_integer_value(given));
   }
-  if (text.n && has_value(p, str_text(&text))) {
-    str_addf(out, " default %s", str_text(&text));
+  for (size_t i = 0; i < p->n; i++) {
+    auto_str value = {0};
+    gen_add_value(&p->values[i], &value);
+    if (!strcmp(str_text(&value), str_text(&text))) {
+      return (uint16_t)i;
+    }
   }
+  return 0;
+}
+
+/* The given Defaults need not meet the conditions: else the first values, else the first valid
+ * point. */
+static int choose_default(const job *j, const json_t *list, gen_config *c) {
+  auto_space *valid = NULL;
+  gen_config_default(j->space, c);
+  for (size_t i = 0; i < j->space->n_params; i++) {
+    c->index[i] =
+        given_index(&j->space->params[i], json_object_get(json_array_get(list, i), "Default"));
+  }
+  if (!gen_config_check(j->g, c, NULL)) {
+    return 0;
+  }
+  gen_config_default(j->space, c);
+  if (!gen_config_check(j->g, c, NULL)) {
+    return 0;
+  }
+  TRY(gen_space_new(j->g, &valid, j->e));
+  gen_space_at(valid, 0, c);
+  return 0;
 }
 
 static int add_params(job *j, const json_t *space) {
-  const json_t *list = json_object_get(space, "TuningParameters");
+  gen_config c;
+  TRY(choose_default(j, json_object_get(space, "TuningParameters"), &c));
   for (size_t i = 0; i < j->space->n_params; i++) {
     const gen_param *p = &j->space->params[i];
     auto_str line = {0};
@@ -217,7 +234,8 @@ static int add_params(job *j, const json_t *space) {
       str_add(&line, k ? "," : "");
       gen_add_value(&p->values[k], &line);
     }
-    add_default(p, json_object_get(json_array_get(list, i), "Default"), &line);
+    str_add(&line, " default ");
+    gen_add_value(&p->values[c.index[i]], &line);
     j->names[j->n_names++] = (python_name){p->name, p->values[0].s != NULL};
     TRY(add_line(j, "param %s=%s", p->name, str_text(&line)));
   }
@@ -248,7 +266,7 @@ static bool mentions(const char *text, const char *word) {
   return false;
 }
 
-/* Macros that BAT defines for every variant. */
+/* Macros that BAT defines for every variant, and the one by which texts tell Kernel Tuner. */
 static int add_macros(job *j) {
   const char *key;
   json_t *value;
@@ -257,7 +275,9 @@ static int add_macros(job *j) {
                         !find_param(j, key, strlen(key));
     TRY(wanted ? add_line(j, "option -D%s=%lld", key, (long long)json_integer_value(value)) : 0);
   }
-  return 0;
+  return mentions(str_text(&j->kernel_text), "kernel_tuner")
+             ? add_line(j, "option -Dkernel_tuner=1")
+             : 0;
 }
 
 /* ---- launch ---------------------------------------------------------------------------------- */
@@ -571,6 +591,7 @@ int t1_parse(const char *path, const char *text, size_t n, arena *a, t1_problem 
   if (!rc) {
     json_t *root = json_loadb(text, n, 0, NULL); /* spec_parse has read it */
     j.space = space.t;
+    j.g = space.g;
     j.lines = ARENA_ARRAY(a, const char *, MAX_LINES + 1);
     rc = j.lines && root ? write_lines(&j, root, out) : err_nomem(e);
     json_decref(root);
