@@ -134,6 +134,7 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
   bool counts_wrong; /* the reference's kernels count the wrong elements of what a launch leaves, in
                         the first 8 bytes of its workspaces */
+  bool is_plain;     /* made from a plain CUDA file */
   bool self_checked; /* there is no reference: results are compared with the default's */
 } gen_template;
 

@@ -251,6 +251,7 @@ static void read_plain(gen_reader *r) {
     }
     r->t->plain = lua_toboolean(r->L, -1);
     r->t->macros = r->t->macros || r->t->plain;
+    r->t->pub.is_plain = r->t->plain;
     gen_leave(r);
   }
   r->t->include = read_texts(r, "include", &r->t->n_include);

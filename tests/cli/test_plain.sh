@@ -62,6 +62,10 @@ options() {
 prints "3 trials, 0 failed" options "$kernel" n=1000
 prints "default = { B = 64 }" options emit "$kernel" --template
 
+cp "$kernel" "$folder/twice.cu"
+prints "3 of 6 variants have the machine code and the launch of another, such as" options "$folder/twice.cu" n=1000 \
+  --param UNUSED=1,2
+
 # ---- what is refused, with line and column -----------------------------------------------------------
 wrong() { # LINE WORDS: the line added to the file
   { sed 1,4d "$kernel"; echo "$1"; } >"$folder/w.cu"

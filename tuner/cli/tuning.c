@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "print.h"
+#include "run.h"
+#include "same_images.h"
 #include "tune_report.h"
 
 /* ---- device ---------------------------------------------------------------------------------- */
@@ -35,6 +37,22 @@ static int open_session(tuning *x, err *e) {
 
 /* ---- one problem ----------------------------------------------------------------------------- */
 
+/* What the author of a plain CUDA file should know. */
+static int print_plain(tuning *x, const char *problem, const db_result *rows, size_t n, err *e) {
+  auto_instance *g = NULL;
+  auto_str s = {0};
+  gen_problem p;
+  TRY(gen_problem_parse(x->t, problem, &p, e));
+  TRY(rt_instance_new(x->t, &p, tune_device(x->session), &g, e));
+  TRY(same_images(x->db, x->t, g, rows, n, &s, e));
+  if (x->t->self_checked) {
+    str_add(&s,
+            "  there is no reference: results agree with the default's, which nothing checks\n");
+  }
+  print_str(&s);
+  return 0;
+}
+
 static int print_report(tuning *x, const tune_state *t, const char *data, err *e) {
   auto_arena a = {0};
   tune_report r = {
@@ -49,8 +67,8 @@ static int print_report(tuning *x, const tune_state *t, const char *data, err *e
     summary_add(&x->summary, t, tune_report_best(&r), tune_report_default(&r));
   }
   print_str(&s);
-  if (!rc && x->t->self_checked && !x->c->json) {
-    puts("  there is no reference: results agree with the default's, which nothing checks");
+  if (!rc && x->t->is_plain && !x->c->json) {
+    rc = print_plain(x, t->problem, rows, r.n, e);
   }
   fflush(stdout);
   return rc || !r.n || r.rows[0].t.status == DB_OK

@@ -1,0 +1,87 @@
+#include "same_images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hash.h"
+
+typedef struct variant {
+  uint64_t digest; /* of its image and its launches */
+  size_t i;        /* of the row */
+} variant;
+
+static uint64_t add_launch(uint64_t h, const gen_launch *l) {
+  h = l->kernel ? hash_more(h, l->kernel, strlen(l->kernel)) : h;
+  h = hash_more(h, l->grid, sizeof l->grid);
+  h = hash_more(h, l->block, sizeof l->block);
+  h = hash_more(h, &l->smem, sizeof l->smem);
+  for (size_t i = 0; i < l->n_operands; i++) {
+    h = hash_more(h, &l->operands[i].bits, sizeof l->operands[i].bits);
+  }
+  return h;
+}
+
+/* Of the machine code; where it is not stored, of the text it was made from. */
+static uint64_t image_digest(db *d, const char *key, arena *a) {
+  db_image image;
+  if (db_image_get(d, key, a, &image, NULL) || !(image.n_cubin || image.n_ptx)) {
+    return hash_more(0, key, strlen(key));
+  }
+  return image.n_cubin ? hash_more(1, image.cubin, image.n_cubin)
+                       : hash_more(1, image.ptx, image.n_ptx);
+}
+
+static int digest(db *d, const gen_template *t, gen_instance *g, const db_result *row,
+                  uint64_t *out, err *e) {
+  auto_arena a = {0};
+  gen_config c;
+  const gen_plan *plan;
+  TRY(gen_config_parse(t, row->t.config, &c, e));
+  TRY(gen_plan_make(g, &c, &a, &plan, e));
+  *out = image_digest(d, row->t.image, &a);
+  for (size_t i = 0; i < plan->n; i++) {
+    *out = add_launch(*out, &plan->launches[i]);
+  }
+  return 0;
+}
+
+static int by_digest(const void *a, const void *b) {
+  const variant *x = a, *y = b;
+  return x->digest != y->digest ? (x->digest > y->digest) - (x->digest < y->digest)
+                                : (x->i > y->i) - (x->i < y->i);
+}
+
+static void describe(const db_result *rows, variant *v, size_t n, str *out) {
+  size_t same = 0, first = 0;
+  qsort(v, n, sizeof *v, by_digest);
+  for (size_t i = 1; i < n; i++) {
+    if (v[i].digest == v[i - 1].digest) {
+      first = same++ ? first : i;
+    }
+  }
+  if (same) {
+    str_addf(
+        out,
+        "  %zu of %zu variants have the machine code and the launch of another, such as %s and "
+        "%s: does the text use what differs?\n",
+        same, n, rows[v[first - 1].i].t.config, rows[v[first].i].t.config);
+  }
+}
+
+int same_images(db *d, const gen_template *t, gen_instance *g, const db_result *rows, size_t n,
+                str *out, err *e) {
+  enum { MOST = 1000 }; /* a second of reading */
+  auto_arena a = {0};
+  variant *v = ARENA_ARRAY(&a, variant, n + 1);
+  size_t n_v = 0;
+  TRY(v ? 0 : err_nomem(e));
+  for (size_t i = 0; i < n && n_v < MOST; i++) {
+    if (rows[i].t.image && rows[i].t.status == DB_OK) {
+      v[n_v].i = i;
+      TRY(digest(d, t, g, &rows[i], &v[n_v].digest, e));
+      n_v++;
+    }
+  }
+  describe(rows, v, n_v, out);
+  return 0;
+}
