@@ -35,8 +35,9 @@ typedef struct gen_plain_field {
 typedef struct gen_plain_arg {
   gen_plain_text name, count, value, fill;
   dtype type;
-  const char *dir;  /* NULL: a scalar */
-  bool is_constant; /* fills the __constant__ variable of its name */
+  const char *dir;         /* NULL: a scalar */
+  gen_plain_text expected; /* file of the results that an output must have */
+  bool is_constant;        /* fills the __constant__ variable of its name */
 } gen_plain_arg;
 
 typedef struct gen_plain_pair {
@@ -51,7 +52,8 @@ typedef struct gen_plain_stage {
 typedef enum gen_plain_reference {
   GEN_PLAIN_NONE,  /* variants are compared with the default one */
   GEN_PLAIN_FIRST, /* the same, by the author's choice */
-  GEN_PLAIN_KERNEL
+  GEN_PLAIN_KERNEL,
+  GEN_PLAIN_FILES
 } gen_plain_reference;
 
 typedef struct gen_plain { /* what the lines say */

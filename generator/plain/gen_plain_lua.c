@@ -359,6 +359,12 @@ static void add_fill(writer *w, const gen_plain_arg *arg) {
     return;
   }
   const size_t n = strcspn(p, "(");
+  const int inside = (int)strlen(p + n) - 2; /* between the parentheses */
+  if (!strncmp(p, "lua(", 4)) {
+    str_addf(w->out, ", fill = { \"lua\", function(index, count, fields) return %.*s end }", inside,
+             p + n + 1);
+    return;
+  }
   str_addf(w->out, ", fill = { \"%.*s\"", (int)n, p);
   if (n == 4 && !strncmp(p, "file", n)) { /* a name, whose / is none of numbers */
     const char *name = arena_text_n(w->a, p + n + 1, strlen(p + n + 1) - 1);
@@ -382,6 +388,20 @@ static void add_fill(writer *w, const gen_plain_arg *arg) {
   str_add(w->out, " }");
 }
 
+/* An argument that callers leave out. */
+static void add_expected(writer *w, const gen_plain_arg *arg) {
+  if (!arg->expected.p) {
+    return;
+  }
+  start(w, arg->expected.at);
+  str_addf(w->out, "    { \"%s_expected\", \"%s\", \"in\", count = ", arg->name.p,
+           dtype_name(arg->type));
+  add_expression(w, arg->count.p, false);
+  str_add(w->out, ", fill = { \"file\", ");
+  add_quoted(w->out, arg->expected.p);
+  str_add(w->out, " }, optional = \"1 == 1\" },\n");
+}
+
 static void add_args(writer *w) {
   line(w, "  args = {");
   for (size_t i = 0; i < w->x->n_args; i++) {
@@ -398,6 +418,9 @@ static void add_args(writer *w) {
       }
     }
     str_add(w->out, " },\n");
+  }
+  for (size_t i = 0; i < w->x->n_args; i++) {
+    add_expected(w, &w->x->args[i]);
   }
   line(w, "  },");
 }
@@ -648,8 +671,48 @@ static int add_macros(writer *w) {
   return 0;
 }
 
+/* Kernels that copy what is expected to the outputs. */
+static int add_expected_reference(writer *w) {
+  static const char *const words[] = {[1] = "char", [2] = "short", [4] = "int", [8] = "long long"};
+  line(w, "  reference = {");
+  line(w, "  stages = {");
+  for (size_t i = 0; i < w->x->n_args; i++) {
+    const gen_plain_arg *arg = &w->x->args[i];
+    if (arg->dir && strcmp(arg->dir, "in") != 0 && !arg->expected.p) {
+      return gen_plain_fail(w->x, arg->name.at, w->e,
+                            "nothing is expected of %s: //@ expected %s = FILE", arg->name.p,
+                            arg->name.p);
+    }
+    if (arg->expected.p) {
+      auto_str count = {0};
+      gen_plain_expression(arg->count.p, NULL, &count);
+      start(w, arg->expected.at);
+      str_addf(
+          w->out,
+          "    { kernel = \"expected_%zu\", grid = \"ceildiv(%s, 256)\", block = 256, args = { "
+          "\"%s_expected\", \"%s\", { \"i64\", \"%s\" } } },\n",
+          dtype_nbytes(arg->type), str_text(&count), arg->name.p, arg->name.p, str_text(&count));
+    }
+  }
+  line(w, "  },");
+  line(w, "  source = [[");
+  for (size_t n = 1; n <= 8; n *= 2) {
+    start(w, (gen_plain_place){0});
+    str_addf(
+        w->out,
+        "extern \"C\" __global__ void expected_%zu(const %s *from, %s *to, long long n) { "
+        "const long long i = blockIdx.x * 256ll + threadIdx.x; if (i < n) to[i] = from[i]; }\n",
+        n, words[n], words[n]);
+  }
+  line(w, "]] },");
+  return 0;
+}
+
 static int add_reference(writer *w) {
   const gen_plain *x = w->x;
+  if (x->reference == GEN_PLAIN_FILES) {
+    return add_expected_reference(w);
+  }
   const bool own = x->reference == GEN_PLAIN_KERNEL;
   line(w, "  reference = {");
   if (x->reference == GEN_PLAIN_NONE) {

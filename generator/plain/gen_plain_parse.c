@@ -257,10 +257,12 @@ static int read_fill(parser *k, cursor *c, gen_plain_arg *arg) {
   }
   const size_t n = name_length(c->p);
   if (!n || c->p[n] != '(' || c->p[strlen(c->p) - 1] != ')') {
-    return FAIL(k, c->at,
-                "a fill is uniform(LEAST,MOST), normal(MEAN,DEVIATION), constant(VALUE), "
-                "ramp(FIRST,STEP), sorted(LEAST,MOST), bits(WORDS) or file(NAME), not '%.40s'",
-                c->p);
+    return FAIL(
+        k, c->at,
+        "a fill is uniform(LEAST,MOST), normal(MEAN,DEVIATION), constant(VALUE), "
+        "ramp(FIRST,STEP), sorted(LEAST,MOST), bits(WORDS), file(NAME) or lua(EXPRESSION of "
+        "index), not '%.40s'",
+        c->p);
   }
   return take(k, c, strlen(c->p), &arg->fill);
 }
@@ -308,6 +310,24 @@ static int read_constant(parser *k, cursor *c) {
   TRY(read_count(k, c, &arg->count));
   TRY(read_fill(k, c, arg));
   return take_end(k, c);
+}
+
+/* NAME = FILE: the right results of an output */
+static int read_expected(parser *k, cursor *c) {
+  gen_plain *x = k->x;
+  gen_plain_text name;
+  TRY(take_name(k, c, "the name of an output", &name));
+  for (size_t i = 0; i < x->n_args; i++) {
+    gen_plain_arg *arg = &x->args[i];
+    if (arg->dir && strcmp(arg->dir, "in") != 0 && !strcmp(arg->name.p, name.p)) {
+      TRY(skip(c, '=')
+              ? 0
+              : FAIL(k, c->at, "the file is missing: expected %s = %s.npy", name.p, name.p));
+      x->reference = GEN_PLAIN_FILES;
+      return take_rest(k, c, "the file", &arg->expected);
+    }
+  }
+  return FAIL(k, name.at, "there is no out or inout argument '%s' in the lines before", name.p);
 }
 
 static int read_scratch(parser *k, cursor *c) {
@@ -500,16 +520,32 @@ static int read_include(parser *k, cursor *c) {
 static const struct {
   const char *word;
   int (*read)(parser *k, cursor *c);
-} keywords[] = {
-    {"problem", read_problem}, {"param", read_param},         {"require", read_require},
-    {"define", read_define},   {"replace", read_replace},     {"kernel", read_kernel},
-    {"stage", read_kernel},    {"grid", read_grid},           {"block", read_block},
-    {"shared", read_shared},   {"args", read_args},           {"when", read_when},
-    {"arg", read_arg},         {"constant", read_constant},   {"scratch", read_scratch},
-    {"memset", read_memset},   {"reference", read_reference}, {"tolerance", read_tolerance},
-    {"flops", read_flops},     {"bytes", read_bytes},         {"size", read_size},
-    {"include", read_include}, {"option", read_option_line},  {"name", read_name},
-    {"brief", read_brief}};
+} keywords[] = {{"problem", read_problem},
+                {"param", read_param},
+                {"require", read_require},
+                {"define", read_define},
+                {"replace", read_replace},
+                {"kernel", read_kernel},
+                {"stage", read_kernel},
+                {"grid", read_grid},
+                {"block", read_block},
+                {"shared", read_shared},
+                {"args", read_args},
+                {"when", read_when},
+                {"arg", read_arg},
+                {"constant", read_constant},
+                {"scratch", read_scratch},
+                {"expected", read_expected},
+                {"memset", read_memset},
+                {"reference", read_reference},
+                {"tolerance", read_tolerance},
+                {"flops", read_flops},
+                {"bytes", read_bytes},
+                {"size", read_size},
+                {"include", read_include},
+                {"option", read_option_line},
+                {"name", read_name},
+                {"brief", read_brief}};
 enum { N_KEYWORDS = sizeof keywords / sizeof *keywords };
 
 static int fail_keyword(parser *k, const gen_plain_text *word) {

@@ -31,6 +31,7 @@
   X(when, "CONDITION", "launch the kernel only then")                                              \
   X(problem, "FIELD", "a size of the problem: \"n 1..65536 default 1024\"")                        \
   X(define, "NAME=VALUE", "a macro with a value that follows from others")                         \
+  X(expected, "NAME=FILE", "the right results of an output: C=c.npy")                              \
   X(replace, "NAMES", "macros whose own #define in the file does not count")                       \
   X(reference, "NAME", "the kernel that results are compared with; or first, the default")         \
   X(tolerance, "NUMBER", "of results: 1e-4, or \"abs 1e-5 rel 1e-4\"")                             \
