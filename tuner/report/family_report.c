@@ -1,5 +1,7 @@
 #include "family_report.h"
 
+#include <string.h>
+
 #include "json_writer.h"
 
 /* A whole number of a range: neither an enumeration nor a short list. */
@@ -19,6 +21,14 @@ void family_fields(const gen_template *t, str *s) {
     str_addf(s, " %s%s", t->fields[i].name, is_range(&t->fields[i]) ? "" : "=");
     gen_field_choices(&t->fields[i], "|", s);
   }
+}
+
+/* 'n' as n: an enumeration's default is mostly a name in quotes. */
+static void add_preset(const gen_field *f, str *s) {
+  const size_t n = strlen(f->preset);
+  const bool quoted =
+      n >= 2 && f->preset[0] == '\'' && strchr(f->preset + 1, '\'') == f->preset + n - 1;
+  str_add_n(s, f->preset + quoted, n - 2 * quoted);
 }
 
 static void add_brief(const char *brief, str *s) {
@@ -53,7 +63,8 @@ void family_text(const gen_template *t, str *s) {
     const gen_field *f = &t->fields[i];
     auto_str values = {0};
     add_choices(f, &values);
-    str_addf(s, "  %-13s %s, default %s", f->name, str_text(&values), f->preset);
+    str_addf(s, "  %-13s %s, default ", f->name, str_text(&values));
+    add_preset(f, s);
     add_brief(f->brief, s);
   }
   if (t->has_algorithms) {
@@ -70,12 +81,13 @@ static void add_fields_json(const gen_template *t, str *s) {
   jw_open_list(s, "fields");
   for (size_t i = 0; i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
-    auto_str values = {0};
+    auto_str values = {0}, preset = {0};
     add_choices(f, &values);
+    add_preset(f, &preset);
     jw_open(s, NULL);
     jw_text(s, "name", f->name);
     jw_text(s, "values", str_text(&values));
-    jw_text(s, "default", f->preset);
+    jw_text(s, "default", str_text(&preset));
     jw_text(s, "brief", f->brief ? f->brief : "");
     jw_close(s);
   }

@@ -148,6 +148,7 @@ static int run_case(bench_run *r, bench_case *x, const gen_problem *p, bench_row
 static void add_detail(const bench_run *r, const char *name, const bench_time *t, const char *what,
                        double flops, double bytes, str *s) {
   auto_str time = {0};
+  const size_t start = s->n;
   if (!(t->sec > 0)) {
     return;
   }
@@ -160,6 +161,7 @@ static void add_detail(const bench_run *r, const char *name, const bench_time *t
     str_addf(s, "  error %.2g", t->error);
   }
   str_addf(s, "  %s\n", what ? what : "");
+  fit_line(s, start);
 }
 
 static void print_origin(const bench_row *row, str *s) {

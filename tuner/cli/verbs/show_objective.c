@@ -107,6 +107,7 @@ static void add_row(const cli *c, const cli_kernel *k, const table *t, const sco
     jw_end_line(s);
     return;
   }
+  const size_t start = s->n;
   for (size_t i = 0; i < o->n; i++) {
     str_addf(s, "  %10.4g", x->values[i]);
   }
@@ -115,6 +116,7 @@ static void add_row(const cli *c, const cli_kernel *k, const table *t, const sco
   str_add(s, "  ");
   config_words(k->t, &k->device->info, str_text(&k->problem_text), x->row->t.config, s);
   str_add(s, "\n");
+  fit_line(s, start);
 }
 
 static void add_head(const table *t, size_t n, str *s) {
