@@ -63,8 +63,11 @@ static bool take_tried(serve_build *b, const char hash[HASH_TEXT]) {
   size_t n = 0;
   auto_str config = {0};
   bool found = false;
+  if (!b->s->sources.db) {
+    return false;
+  }
   gen_config_text(b->t, &b->pick.config, &config);
-  if (b->s->sources.db && !config.failed) {
+  if (!config.failed) {
     db_config_images(b->s->sources.db, b->t->hash, b->s->sources.device_key, str_text(&config),
                      MOST, &b->memory, keys, &n, NULL);
   }
