@@ -45,6 +45,44 @@ GLOBAL uninit_shared_bad(float *x, int n) {
   x[threadIdx.x] = s[threadIdx.x];  // fault: uninit_shared
 }
 
+// a value that was never written is read and dropped
+GLOBAL uninit_unused_good(float *x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x < n) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float a = *(volatile float *)&s[threadIdx.x] * 2 + 1;
+  asm volatile("" ::"f"(a));
+  bool inside = threadIdx.x < n;
+  int less = a < 3.0f, most = 0;
+  asm volatile("{.reg .pred p, q; setp.ne.s32 p, %1, 0; setp.ne.and.s32 q, %2, 0, p; selp.b32 %0, 5, 7, q;}"
+               : "=r"(most)
+               : "r"((int)inside), "r"(less));
+  x[threadIdx.x] = inside ? a + most : most;
+}
+GLOBAL uninit_branch_bad(float *x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x < n) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float a = *(volatile float *)&s[threadIdx.x];  // fault: uninit_branch
+  if (a * 2 > 1) __nanosleep(1);
+}
+GLOBAL uninit_address_bad(float *x, int n) {
+  __shared__ int s[64];
+  if (threadIdx.x < n) s[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  int at = *(volatile int *)&s[threadIdx.x];  // fault: uninit_address
+  x[at & 63] = 1;
+}
+// through a second variable in shared memory, which a store leaves unwritten
+GLOBAL uninit_copy_bad(float *x, int n) {
+  __shared__ float s[64], t[64];
+  if (threadIdx.x < n) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  t[threadIdx.x] = s[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = t[threadIdx.x];  // fault: uninit_copy
+}
+
 GLOBAL uninit_global_bad(float *x, int n) {
   x[threadIdx.x] = x[threadIdx.x + n] + 1;  // fault: uninit_global
 }

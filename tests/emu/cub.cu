@@ -1,6 +1,7 @@
 // The CUDA toolkit's own block and warp primitives, on 128 threads with 4 items each.
 #include <cub/block/block_exchange.cuh>
 #include <cub/block/block_histogram.cuh>
+#include <cub/block/block_merge_sort.cuh>
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>
 #include <cub/block/block_reduce.cuh>
@@ -51,6 +52,19 @@ GLOBAL sort(const int *in, int *out) {
   Sort(temp.sort).Sort(items);
   __syncthreads();
   Store(temp.store).Store(out, items);
+}
+
+struct Less {
+  __device__ bool operator()(int a, int b) const { return a < b; }
+};
+// reads one item past the end of what it merges, and drops it
+GLOBAL merge_sort(const int *in, int *out) {
+  using Sort = cub::BlockMergeSort<int, THREADS, ITEMS>;
+  __shared__ typename Sort::TempStorage temp;
+  int items[ITEMS];
+  for (int i = 0; i < ITEMS; i++) items[i] = in[threadIdx.x * ITEMS + i];
+  Sort(temp).Sort(items, Less());
+  for (int i = 0; i < ITEMS; i++) out[threadIdx.x * ITEMS + i] = items[i];
 }
 
 template <cub::BlockHistogramAlgorithm A>

@@ -29,6 +29,13 @@ static const expectation all[] = {
     {"misaligned_bad", EMU_NO_FINDING, NULL, 1, 8, 0, 4},
     {"uninit_shared_bad", EMU_SHARED_UNINIT, "uninit_shared", 1, 64, 0, 63},
     {"uninit_shared_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
+    {"uninit_unused_good", EMU_NO_FINDING, NULL, 1, 64, 0, 33},
+    {"uninit_branch_bad", EMU_SHARED_UNINIT, "uninit_branch", 1, 64, 0, 33},
+    {"uninit_branch_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
+    {"uninit_address_bad", EMU_SHARED_UNINIT, "uninit_address", 1, 64, 0, 33},
+    {"uninit_address_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
+    {"uninit_copy_bad", EMU_SHARED_UNINIT, "uninit_copy", 1, 64, 0, 33},
+    {"uninit_copy_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
     {"race_bad", EMU_SHARED_RACE, "race", 1, 64, 0, 0},
     {"race_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
     {"warp_race_bad", EMU_SHARED_RACE, "warp_race", 1, 64, 0, 0},
@@ -181,7 +188,8 @@ ON_EMU(own_rank_is_checked) {
     const char *code;
     rt_emu_check check;
   } kernels[] = {
-      {"mapa.shared::cluster.u32 %r4, %r3, 0; ld.shared::cluster.u32 %r6, [%r4+8];",
+      {"mapa.shared::cluster.u32 %r4, %r3, 0; ld.shared::cluster.u32 %r6, [%r4+8]; "
+       "st.global.u32 [%d1], %r6;",
        EMU_SHARED_UNINIT},
       {"mapa.shared::cluster.u32 %r4, %r3, 0; ld.shared::cluster.u32 %r6, [%r4+65536];",
        EMU_SHARED_BOUNDS},

@@ -53,6 +53,8 @@ static void check_sort(fixture *k, const int *in) {
   qsort(expected, N, sizeof *expected, ascending);
   run(k, "sort", in, out);
   assert_memory_equal(out, expected, sizeof out);
+  run(k, "merge_sort", in, out);
+  assert_memory_equal(out, expected, sizeof out);
 }
 
 static void check_histogram(fixture *k, const int *in, const char *kernel) {

@@ -95,7 +95,7 @@ typedef struct emu_var {
   const char *name;
   uint32_t name_n;
   emu_space space;
-  uint32_t align;
+  uint32_t align, element;  /* element: bytes; 1 may stand for any type */
   uint64_t nbytes, address; /* address in its state space; of global and const: generic */
   bool external;            /* .extern .shared: dynamic shared memory */
   int owner;                /* the function that declares it, or -1 */
@@ -149,6 +149,7 @@ typedef struct emu_func {
    * register << 1 | is result */
   uint32_t *ref_start, *refs;
   int n_regs;
+  int32_t *reg_at;     /* offset of each register in the frame */
   uint8_t *reg_words;  /* 32-bit registers that each takes; 0 for predicates */
   uint8_t *leads;      /* per instruction: does a basic block begin here? */
   int *calls, n_calls; /* functions it calls or whose address it takes */

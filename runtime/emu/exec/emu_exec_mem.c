@@ -6,6 +6,7 @@
 #include "emu_count.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
+#include "emu_poison.h"
 
 /* ---- loads ---- */
 
@@ -111,6 +112,9 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
                  mask);
     }
   }
+  if (w->poison.loading) {
+    emu_poison_loaded(w, in);
+  }
   if (in->flags & INSN_STRONG) {
     emu_clock_acquire(w);
     if (more->space == SPACE_global && mask) {
@@ -176,6 +180,9 @@ int exec_st(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   for (int e = 0; e < more->n; e++) {
     store_lanes(host, e * size, emu_src(w, more->ops[e]), size, more->bytes[e], mask);
+  }
+  if (w->poisoned && more->space == SPACE_shared) {
+    emu_poison_stored(w, in, mask, address);
   }
   if (in->flags & INSN_STRONG && more->space == SPACE_global) {
     emu_count_publish(w);

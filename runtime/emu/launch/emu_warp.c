@@ -8,6 +8,7 @@
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
+#include "emu_poison.h"
 
 /* POLLS_SAMPLED: repetitions after which a warp of a sample waits for a block outside the sample */
 enum { SLICE = 20000, POLLS_SAMPLED = 1 << 21 };
@@ -58,6 +59,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   memset(w->cluster_phase, 0xff, sizeof w->cluster_phase);
   memset(w->bulk_group, 0, sizeof w->bulk_group);
   emu_wgmma_start(w);
+  emu_poison_start(w);
   memset(w->group, 0, sizeof w->group);
   return 0;
 }
@@ -90,6 +92,7 @@ void emu_warp_clear(emu_warp *w) {
   free(w->async);
   free(w->wgmma);
   free(w->in_flight);
+  emu_poison_clear(w);
 }
 
 /* ---- the choice of a fragment ---- */
@@ -248,6 +251,12 @@ static inline uint32_t guarded(const emu_warp *w, const emu_insn *in) {
   return w->mask & (in->flags & INSN_GUARD_NOT ? ~p : p);
 }
 
+/* what some registers hold is not there yet, or was never written */
+static int before_step(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  int rc = w->any_in_flight && mask ? emu_wgmma_registers(w, in, mask) : RUN_ON;
+  return rc == RUN_ON && w->poisoned ? emu_poison_step(w, in, mask) : rc;
+}
+
 static int (*const executors[KIND_COUNT])(emu_warp *w, const emu_insn *in, uint32_t mask) = {
 #define ROW(name) [KIND_##name] = exec_##name,
     EMU_KINDS(ROW)
@@ -267,7 +276,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       w->seen[w->pc] |= w->bit;
       w->counts[w->pc++]++;
       w->steps++;
-      if (w->any_in_flight && mask && (rc = emu_wgmma_registers(w, in, mask)) != RUN_ON) {
+      if ((w->any_in_flight | w->poisoned) && (rc = before_step(w, in, mask)) != RUN_ON) {
         break;
       }
       if (in->kind == KIND_alu) {

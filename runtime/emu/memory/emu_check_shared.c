@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "emu_finding.h"
+#include "emu_poison.h"
+#include "emu_shared_name.h"
 
 enum {
   THREAD_BITS = 10,
@@ -45,40 +47,10 @@ static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
   return clock <= w->block->clocks[w->index][warp];
 }
 
-/* start of the last part of a mangled name: "s" of "_ZZ4copyPfE1s" */
-static int plain_name(const char *name, int n) {
-  for (int at = n - 1; at > 1 && !memcmp(name, "_Z", 2); at--) {
-    if (name[at - 1] >= '0' && name[at - 1] <= '9' && atoi(name + at - 1) == n - at) {
-      return at;
-    }
-  }
-  return 0;
-}
-
-/* The variable at an address: "s[37]", counting elements of the access's width. */
-static void name_shared(const emu_warp *w, uint64_t address, int width, char *out, size_t n) {
-  const emu_module *m = w->launch->module;
-  snprintf(out, n, "shared address %llu", (unsigned long long)address);
-  for (int i = 0; i < m->n_vars; i++) {
-    const emu_var *v = &m->vars[i];
-    bool mine = v->owner < 0 || m->funcs[v->owner] == w->launch->func || !m->funcs[v->owner]->entry;
-    if (v->space != SPACE_shared || !mine || address < v->address ||
-        (!v->external && address >= v->address + v->nbytes)) {
-      continue;
-    }
-    int skip = plain_name(v->name, (int)v->name_n);
-    snprintf(out, n, "%.*s[%llu]", (int)(v->name_n < 60 ? v->name_n : 60) - skip, v->name + skip,
-             (unsigned long long)(address - v->address) / (unsigned)width);
-    if (!v->external) {
-      return;
-    }
-  }
-}
-
 static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
                        const char *does, const char *did, uint32_t tag) {
-  char name[120], by[EMU_THREAD_TEXT] = "another thread";
-  name_shared(w, address, width, name, sizeof name);
+  char name[EMU_SHARED_NAME], by[EMU_THREAD_TEXT] = "another thread";
+  emu_shared_name(w, address, width, name);
   if (thread_of(tag) != emu_thread(w, lane)) {
     emu_thread_text(w, thread_of(tag), by);
   }
@@ -88,8 +60,8 @@ static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t addre
 
 static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
                         const char *does) {
-  char name[120];
-  name_shared(w, address, width, name, sizeof name);
+  char name[EMU_SHARED_NAME];
+  emu_shared_name(w, address, width, name);
   if (w->block->pending[address] == PENDING_BULK) {
     return emu_finding(w, in, lane, EMU_ASYNC,
                        "%s %s while a bulk copy to it is in flight; wait for its mbarrier first",
@@ -104,8 +76,8 @@ static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t addr
 }
 
 static int still_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width) {
-  char name[120];
-  name_shared(w, address, width, name, sizeof name);
+  char name[EMU_SHARED_NAME];
+  emu_shared_name(w, address, width, name);
   return emu_finding(
       w, in, lane, EMU_ASYNC,
       "writes %s, which an asynchronous operation may still read; wait for its group first", name);
@@ -115,9 +87,9 @@ static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address
                      emu_shadow *s, uint32_t strong) {
   int thread = emu_thread(w, lane);
   uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
-  if (clock_of(s->write) < w->block->first_clock) {
-    char name[120];
-    name_shared(w, address, width, name, sizeof name);
+  if (clock_of(s->write) < w->block->first_clock && !emu_poison_defers(w, in)) {
+    char name[EMU_SHARED_NAME];
+    emu_shared_name(w, address, width, name);
     return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
                        "reads %s, which has not been written yet (is a barrier missing?)", name);
   }
@@ -183,6 +155,10 @@ static int check_bytes(emu_warp *w, const emu_insn *in, const shared_access *a, 
                        int i, int count) {
   uint64_t address = a->address[a->lane] + (uint64_t)i;
   int rc = RUN_ON;
+  if (a->access == ACCESS_READ && clock_of(s->write) < w->block->first_clock &&
+      emu_poison_defers(w, in)) {
+    TRY(emu_poison_bytes(w, in, a->lane, address, i, count));
+  }
   if (a->access != ACCESS_WRITE) {
     rc = read_byte(w, in, a->lane, address, a->width, s, a->strong);
   }
@@ -231,9 +207,8 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
   if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
     return RUN_ON; /* the clock overflows after half a million barriers in one block */
   }
-  int width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
   shared_access a = {
-      mask,  in->flags & INSN_STRONG ? STRONG : 0, address, n, 0, width < 1 ? n : width, access,
+      mask,  in->flags & INSN_STRONG ? STRONG : 0, address, n, 0, emu_shared_width(in, n), access,
       values};
   for (uint32_t left = mask; left; left &= left - 1) {
     a.lane = __builtin_ctz(left);
@@ -249,8 +224,8 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
 
 static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const char *what,
                       uint32_t tag) {
-  char name[120], by[EMU_THREAD_TEXT];
-  name_shared(w, address, 4, name, sizeof name);
+  char name[EMU_SHARED_NAME], by[EMU_THREAD_TEXT];
+  emu_shared_name(w, address, 4, name);
   return emu_finding(
       w, in, 0, EMU_PROXY,
       "%s %s, written by %s without a later fence.proxy.async: the asynchronous proxy may read the old value",
@@ -259,8 +234,8 @@ static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const c
 
 static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
                            uint32_t tag) {
-  char name[120], by[EMU_THREAD_TEXT];
-  name_shared(w, address, 4, name, sizeof name);
+  char name[EMU_SHARED_NAME], by[EMU_THREAD_TEXT];
+  emu_shared_name(w, address, 4, name);
   return emu_finding(
       w, in, lane, EMU_PROXY,
       "copies in bulk to %s, read by %s without a later fence.proxy.async: the copy may overtake the read",
@@ -294,9 +269,9 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
   }
   for (uint64_t i = 0; i < n; i++) {
     emu_shadow *s = &home->shadow[offset + i];
-    char name[120];
+    char name[EMU_SHARED_NAME];
     if (home->pending[offset + i]) {
-      name_shared(w, offset + i, 4, name, sizeof name);
+      emu_shared_name(w, offset + i, 4, name);
       return emu_finding(w, in, lane, EMU_ASYNC, "copies in bulk to %s, %s", name,
                          home->pending[offset + i] == PENDING_MBARRIER
                              ? "which holds an mbarrier"

@@ -70,6 +70,18 @@ typedef struct emu_agreement {
   uint64_t n, descriptor[2]; /* n counts from 1 */
 } emu_agreement;
 
+/* of a warp whose registers hold values that were never written (emu_poison.h) */
+typedef struct emu_poison {
+  uint32_t *lanes; /* by a quarter of a register's offset: lanes that hold such a value */
+  size_t nbytes;
+  int n; /* registers with such lanes */
+  /* the load being executed: lanes that load bytes that were never written, and which */
+  uint32_t loading, bytes[EMU_LANES_N];
+  /* per lane, the last such load and its address */
+  const emu_insn *by[EMU_LANES_N];
+  uint64_t address[EMU_LANES_N];
+} emu_poison;
+
 typedef struct emu_warp {
   /* state of the running fragment */
   uint8_t *regs;
@@ -110,6 +122,8 @@ typedef struct emu_warp {
   uint32_t *in_flight;  /* per register of the kernel: the group that writes it, plus one */
   size_t cap_in_flight;
   bool any_in_flight; /* does any register wait for a wgmma? */
+  bool poisoned;      /* does any register hold a value that was never written? */
+  emu_poison poison;
   /* barrier.cluster: arrived lanes, and in which phase */
   uint32_t cluster_arrived, cluster_phase[EMU_LANES_N];
   uint32_t bulk_group[EMU_LANES_N]; /* bulk groups committed */

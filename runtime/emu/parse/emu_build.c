@@ -193,7 +193,7 @@ static int keep_refs(emu_parser *p) {
 /* Registers are laid out widest first, so that each is aligned to its lanes. */
 static int layout(emu_parser *p) {
   static const uint8_t widths[] = {16, 8, 4, 2, 0};
-  int32_t *offsets = malloc(sizeof *offsets * (size_t)(p->n_regs + 1));
+  int32_t *offsets = ARENA_ARRAY(&p->m->memory, int32_t, (size_t)p->n_regs + 1);
   size_t at = 0;
   if (!offsets) {
     return err_nomem(p->e);
@@ -210,7 +210,7 @@ static int layout(emu_parser *p) {
     int32_t *slot = slot_of(&p->f->code[p->refs[i].pc], p->refs[i].slot);
     *slot = offsets[*slot];
   }
-  free(offsets);
+  p->f->reg_at = offsets;
   for (int i = 0; i < p->f->n; i++) { /* missing operands of arithmetic read the first operand */
     emu_insn *in = &p->f->code[i];
     for (int o = 2; o < 5 && (in->kind == KIND_alu || in->kind == KIND_wrapped); o++) {

@@ -75,6 +75,7 @@ static int add_var(emu_parser *p, const emu_token *name, const emu_declaration *
                                  .space = d->space,
                                  .align = align,
                                  .nbytes = nbytes,
+                                 .element = (uint32_t)emu_type_bytes(d->type),
                                  .external = d->external,
                                  .owner = p->f ? p->f_index : -1};
   *index = m->n_vars++;
