@@ -14,6 +14,7 @@ typedef struct export_info {    /* what the files are about, and where they come
   bool measured;                /* or modelled */
   int nvrtc;                    /* the compiler's version, 13000; 0: not known */
   const char *name;             /* prefix of the header's names; NULL: the family's */
+  const char *options;          /* of the compiler, that the kernel asks for; NULL: none */
   bool embedded;                /* the header declares what export_embed defines */
 } export_info;
 

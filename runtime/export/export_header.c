@@ -33,6 +33,9 @@ void export_provenance(str *s, const export_info *x, const char *start) {
   if (x->nvrtc) {
     str_addf(s, " by NVRTC %d.%d", x->nvrtc / 1000, x->nvrtc % 1000 / 10);
   }
+  if (x->options) {
+    str_addf(s, "\n%swith %s", start, x->options);
+  }
   str_addf(s, "\n%s%s%s", start, x->device ? "tuned on " : "the template's default, not tuned",
            x->device ? x->device : "");
   if (x->device && x->sec > 0) {
@@ -481,10 +484,11 @@ static void add_launches(const sheet *h) {
 static int check_symbols(const gen_plan *plan, err *e) {
   for (size_t i = 0; i < plan->n; i++) {
     if (plan->launches[i].symbol) {
-      return err_set(e, ERR_USAGE,
-                     "an exported header cannot set the __constant__ variable %s; export --cubin or "
-                     "--ptx, and set it with cuModuleGetGlobal",
-                     plan->launches[i].symbol);
+      return err_set(
+          e, ERR_USAGE,
+          "an exported header cannot set the __constant__ variable %s; export --cubin or "
+          "--ptx, and set it with cuModuleGetGlobal",
+          plan->launches[i].symbol);
     }
   }
   return 0;

@@ -137,6 +137,9 @@ prints "8 trials of add" "$autotune" export-results "$folder/add-t4.json" "$fold
 prints '"invalidity": "correct"' cat "$folder/add-t4.json"
 prints "8 results, 8 of them new" "$autotune" import "$folder/add-t4.json" "$folder/add.json" --db "$folder/add.db"
 prints "8 right, 0 wrong" "$autotune" check "$folder/add.json" --all
+"$autotune" export "$folder/add.json" --arch sm_90a --header "$folder/add.h" --manifest "$folder/add-manifest.json" --quiet || complain "no export of T1"
+prints "with -default-device -std=c++11 -use_fast_math -DSCALE=2" cat "$folder/add.h"
+prints '"compiler_options": "-default-device -std=c++11 -use_fast_math' cat "$folder/add-manifest.json"
 sed -i 's/define same 3/define same 4/' "$folder/add.cu"
 refuses 1 "add.cu:4: this #define replaces the tuned value of same" "$autotune" emit "$folder/add.json"
 sed 's/"Language": "CUDA"/"Language": "OpenCL"/' "$folder/add.json" >"$folder/cl.json"

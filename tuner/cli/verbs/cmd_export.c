@@ -4,6 +4,7 @@
 
 #include "cached_compiler.h"
 #include "cmd_export.h"
+#include "compiler_option.h"
 #include "fatbin.h"
 #include "file.h"
 #include "json_writer.h"
@@ -137,13 +138,24 @@ static int tell(const export_run *x, const choice *ch, const char *arch, const c
   return 0;
 }
 
+/* What the text's line of compiler options says. */
+static void options_of(const char *source, str *out) {
+  static const char start[] = "\n" COMPILER_OPTIONS " ";
+  const char *line = strstr(source, start);
+  if (line) {
+    line += sizeof start - 1;
+    str_add_n(out, line, strcspn(line, "\n"));
+  }
+}
+
 static int write_texts(export_run *x, const choice *ch, const rt_image *built, const char *source,
                        err *e) {
-  auto_str command = {0}, config = {0}, header = {0}, text = {0};
+  auto_str command = {0}, config = {0}, header = {0}, text = {0}, options = {0};
   cli_kernel *k = &x->k;
   const gen_plan *plan;
   gen_config_text(k->t, &ch->config, &config);
   add_command(x, str_text(&config), &command);
+  options_of(source, &options);
   const export_info what = {.command = str_text(&command),
                             .problem = str_text(&k->problem_text),
                             .config = str_text(&config),
@@ -153,6 +165,7 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
                             .sec = ch->row.sec,
                             .measured = ch->row.kind != DB_KIND_MODEL,
                             .name = x->c->name,
+                            .options = options.n ? str_text(&options) : NULL,
                             .embedded = x->c->embed != NULL};
   TRY(gen_plan_make(k->g, &ch->config, &k->memory, &plan, e));
   TRY(export_header(k->t, plan, &what, &header, e));

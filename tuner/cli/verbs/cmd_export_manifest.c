@@ -95,6 +95,9 @@ int cmd_export_manifest(export_run *x, const export_info *what, const choice *ch
   add_member(&s, "config", what->config);
   add_member(&s, "origin", ch->origin);
   add_member(&s, "command", what->command);
+  if (what->options) {
+    add_member(&s, "compiler_options", what->options);
+  }
   add_template(x, &s);
   add_archs(x, &s);
   str_addf(&s, ",\n  \"compiled_by_nvrtc\": %d", what->nvrtc);
