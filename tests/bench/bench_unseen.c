@@ -37,6 +37,7 @@
 #include "bench_case.h"
 #include "bench_tools.h"
 #include "bench_tune.h"
+#include "cached_compiler.h"
 #include "call_draw.h"
 #include "file.h"
 #include "open_device.h"
@@ -72,7 +73,7 @@ typedef struct bench {
   bench_place place;
   tuned_context *ctx;
   const peer_kind *peer; /* NULL: none */
-  char version[64];
+  char version[64], device_name[128];
   row *rows;
   drawn_call *calls;
   size_t n_rows;
@@ -365,6 +366,33 @@ static void run_call(bench *b, size_t i, bool timed) {
   bench_must(b->place.device->dead, b->family, "the device is lost; the same command continues");
 }
 
+/* ---- the library ----------------------------------------------------------------------------- */
+
+/* Its own device: its kernels are launched on these buffers. A context keeps the scratch memory of all
+ * its kernels, so it serves a chunk of calls only.
+ *   in  wait  for the best kernels, which the context before has compiled */
+static void open_library(bench *b, bool wait) {
+  const tuned_options o = {.device = strcmp(b->device, "0") ? b->device : NULL,
+                           .threads = atoi(bench_option(b->argc, b->argv, "--threads", "16")),
+                           .wait = wait || b->emulated};
+  serve *s;
+  err e = {0};
+  bench_open_driver(b->device);
+  must(tuned_open(&b->ctx, &o, &failure), "tuned_open");
+  must_inside(serve_of(b->ctx, &s, &e), "the context", &e);
+  b->place.device = s->device;
+  snprintf(b->device_name, sizeof b->device_name, "%s", s->device->info.name);
+  must_inside(cached_compiler_open(&b->place.compiler, &e), "the compiler", &e);
+  must_inside(rt_checker_new(s->device, b->place.compiler, &b->place.checker, &e), "checks", &e);
+}
+
+static void close_library(bench *b) {
+  rt_checker_free(b->place.checker);
+  rt_compiler_close(b->place.compiler);
+  tuned_close(b->ctx);
+  b->ctx = NULL;
+}
+
 /* ---- a family -------------------------------------------------------------------------------- */
 
 static void wait_for_best(bench *b, const size_t *list, size_t n) {
@@ -396,15 +424,19 @@ static size_t next_chunk(const bench *b, size_t *at, size_t list[CHUNK]) {
 static void run_calls(bench *b) {
   size_t at = 0, list[CHUNK], n;
   while ((n = next_chunk(b, &at, list)) && now_sec() < b->until) {
+    open_library(b, false);
     for (size_t i = 0; i < n; i++) {
       run_call(b, list[i], false);
     }
     wait_for_best(b, list, n);
+    close_library(b);
+    open_library(b, true);
     for (size_t i = 0; i < n && now_sec() < b->until; i++) {
       if (!b->rows[list[i]].done) {
         run_call(b, list[i], true);
       }
     }
+    close_library(b);
   }
 }
 
@@ -438,25 +470,7 @@ static void prepare_peer(bench *b) {
   free(list);
 }
 
-/* The library's own device: its kernels are launched on these buffers. */
-static void open_library(bench *b) {
-  const tuned_options o = {.device = strcmp(b->device, "0") ? b->device : NULL,
-                           .threads = atoi(bench_option(b->argc, b->argv, "--threads", "16")),
-                           .wait = b->emulated};
-  serve *s;
-  err e = {0};
-  bench_open_driver(b->device);
-  must(tuned_open(&b->ctx, &o, &failure), "tuned_open");
-  must_inside(serve_of(b->ctx, &s, &e), "the context", &e);
-  b->place.device = s->device;
-  must_inside(rt_compiler_open(&b->place.compiler, &e), "the compiler", &e);
-  must_inside(rt_checker_new(s->device, b->place.compiler, &b->place.checker, &e), "checks", &e);
-}
-
 static void close_family(bench *b) {
-  rt_checker_free(b->place.checker);
-  rt_compiler_close(b->place.compiler);
-  tuned_close(b->ctx);
   gen_close(b->place.t);
   for (size_t i = 0; i < b->n_rows; i++) {
     drawn_call_clear(&b->calls[i]);
@@ -465,7 +479,6 @@ static void close_family(bench *b) {
   free(b->calls);
   arena_clear(&b->memory);
   b->place = (bench_place){0};
-  b->ctx = NULL;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -611,8 +624,7 @@ static void print_wrong(const bench *b) {
 }
 
 static void print_family(const bench *b) {
-  printf("%s on %s, %s; warm, %s\n", b->family, b->place.device->info.name,
-         b->peer ? b->version : "no peer",
+  printf("%s on %s, %s; warm, %s\n", b->family, b->device_name, b->peer ? b->version : "no peer",
          b->emulated ? "times are modelled" : "ours and the peer's launches interleaved");
   printf("%-14s %-14s %5s %8s %8s %6s %6s %6s %6s %8s %6s %6s\n", "family", "seed", "calls",
          "compared", "geo mean", "median", "10th", "5th", "worst", "as fast", "wrong", "failed");
@@ -643,8 +655,9 @@ static size_t run_family(bench *b, const char *family, size_t *wrong) {
   draw_all(b);
   read_rows(b);
   tune_all(b);
-  open_library(b);
+  open_library(b, true);
   prepare_peer(b);
+  close_library(b);
   run_calls(b);
   print_family(b);
   const size_t left = b->n_rows - COUNT(b, 0, done);
