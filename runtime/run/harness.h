@@ -53,6 +53,7 @@ struct rt_harness {
   size_t n_blocks;
   rt_event *from, *to;
   uint64_t draw; /* of the inputs that launches get; 0: those that results are checked on */
+  rt_kind kind;  /* of these */
   bool suspect;  /* a candidate wrote where it must not: masters and expected must be made again */
 };
 

@@ -1,6 +1,9 @@
 /* harness_buffers.c -- a harness's buffers: how much memory, where each lies, what is in it before
  * a launch. */
 #define _GNU_SOURCE
+#include <math.h>
+#include <string.h>
+
 #include "harness.h"
 
 #include "data_file.h"
@@ -313,15 +316,51 @@ static bool is_random(gen_fill_kind fill) {
          fill == GEN_FILL_SORTED;
 }
 
-bool rt_harness_redraw(rt_harness *b, uint64_t draw) {
+bool rt_kind_find(const char *name, size_t n, rt_kind *out) {
+  static const char *const names[RT_KINDS] = {"own", "sorted", "equal", "small"};
+  for (size_t i = 0; i < RT_KINDS; i++) {
+    if (strlen(names[i]) == n && !memcmp(names[i], name, n)) {
+      *out = (rt_kind)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+enum { SMALL_SHARE = 1024, BITS_EQUAL = 64, BITS_SMALL = 16 };
+
+/* Bits are the and of so many random words; of 64 all are 0. */
+static void set_bits(rt_kind kind, gen_datum *d) {
+  d->a = kind == RT_KIND_EQUAL ? BITS_EQUAL : kind == RT_KIND_SMALL ? BITS_SMALL : d->a;
+  if (kind == RT_KIND_SORTED && !dtype_is_float(d->type)) {
+    *d = (gen_datum){.type = d->type, .count = d->count, .fill = GEN_FILL_RAMP, .b = 1};
+  }
+}
+
+static gen_datum of_kind(const gen_datum *wanted, rt_kind kind) {
+  gen_datum d = *wanted;
+  if (d.fill == GEN_FILL_BITS) {
+    set_bits(kind, &d);
+  } else if (d.fill == GEN_FILL_UNIFORM || d.fill == GEN_FILL_SORTED) {
+    d.fill = kind == RT_KIND_SORTED  ? GEN_FILL_SORTED
+             : kind == RT_KIND_EQUAL ? GEN_FILL_CONSTANT
+                                     : d.fill;
+    d.b = kind == RT_KIND_SMALL ? d.a + floor((d.b - d.a) / SMALL_SHARE) : d.b;
+  }
+  return d;
+}
+
+bool rt_harness_redraw(rt_harness *b, uint64_t draw, rt_kind kind) {
   const harness_case *c = &b->cases[0];
   bool any = false;
   for (size_t i = 0; i < b->t->n_args; i++) {
     any |= harness_is_buffer(b, i) && !harness_is_poisoned(b, c, i) && !harness_is_recorded(c, i) &&
            !c->contents[i] && is_random(c->data->args[i].fill);
-    b->filled[i] = draw == b->draw ? b->filled[i] : (gen_datum){.count = UINT64_MAX};
+    b->filled[i] =
+        draw == b->draw && kind == b->kind ? b->filled[i] : (gen_datum){.count = UINT64_MAX};
   }
   b->draw = draw;
+  b->kind = kind;
   return any;
 }
 
@@ -330,11 +369,12 @@ static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err 
   if (same_fill(wanted, &b->filled[arg])) {
     return 0;
   }
+  const gen_datum drawn = of_kind(wanted, b->kind);
   int64_t sample = rt_emu_is(b->d) ? rt_emu_sample(b->d) : 0;
   TRY(c->contents[arg] ? b->d->ops->copy_in(b->d, b->masters[arg], c->contents[arg],
                                             harness_nbytes(c, arg), NULL, e)
-      : sample         ? fill_sampled(b, wanted, arg, sample, e)
-                       : rt_checker_fill(b->checker, wanted, seed_of(b, arg), b->masters[arg], e));
+      : sample         ? fill_sampled(b, &drawn, arg, sample, e)
+                       : rt_checker_fill(b->checker, &drawn, seed_of(b, arg), b->masters[arg], e));
   b->filled[arg] = *wanted;
   return 0;
 }

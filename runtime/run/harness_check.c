@@ -35,7 +35,7 @@ static int look_again(rt_harness *b, rt_contender who, harness_case *c, double *
 
 static int check_cases(rt_harness *b, rt_contender who, double limit, rt_check *out, err *e) {
   *out = (rt_check){0};
-  rt_harness_redraw(b, 0);
+  rt_harness_redraw(b, 0, RT_KIND_OWN);
   if (b->suspect) {
     TRY(harness_expect(b, e));
   }

@@ -73,9 +73,20 @@ struct rt_captured;
 int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                       gen_instance *g, const struct rt_captured *data, rt_harness **out, err *e);
 void rt_harness_free(rt_harness *b);
-/* rt_harness_redraw -- what is timed from now on gets other random numbers, of the same fills; 0: those
- * that results are checked on. A check returns to these. False: all inputs are given, or none */
-bool rt_harness_redraw(rt_harness *b, uint64_t draw);
+/* Kinds of data: the template's, and others within the range of its fills. */
+typedef enum rt_kind {
+  RT_KIND_OWN,
+  RT_KIND_SORTED,
+  RT_KIND_EQUAL,
+  RT_KIND_SMALL,
+  RT_KINDS
+} rt_kind;
+/* rt_kind_find -- "sorted"; false: none of that name */
+bool rt_kind_find(const char *name, size_t n, rt_kind *out);
+/* rt_harness_redraw -- what is timed from now on gets other random numbers, of this kind; 0 and
+ * RT_KIND_OWN: those that results are checked on. A check returns to these. False: all inputs are given,
+ * or none */
+bool rt_harness_redraw(rt_harness *b, uint64_t draw, rt_kind kind);
 
 typedef struct rt_check {
   /* the largest |x - ref| / (abs + rel * |ref|) over all outputs and the cases that were run */

@@ -15,6 +15,11 @@ prints "WAY=" tune 1
 [ "$(best)" = even ] || [ "$(best)" = odd ] || complain "one draw: $(cat "$folder/out")"
 prints "WAY=" tune 12
 [ "$(best)" = steady ] || complain "twelve draws: $(cat "$folder/out")"
+# the other two are slow on equal data, which are the second draw
+$autotune tests/fixtures/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/kinds.db" --draws 2 \
+  --kinds equal >"$folder/out" 2>&1 || complain "kinds: $(cat "$folder/out")"
+[ "$(best)" = steady ] || complain "equal data: $(cat "$folder/out")"
+refuses 2 "is none of: own, sorted" $autotune saxpy n=1000 --device emu --kinds sortid
 refuses 2 "--draws" $autotune saxpy n=1000 --device emu --draws 0
 
 [ $bad = 0 ] || echo "$bad complaints"

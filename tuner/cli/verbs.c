@@ -27,7 +27,7 @@ const cli_option_text cli_option_texts[] = {
 const cli_verb cli_verbs[] = {
     {"tune", "tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
      "Search for the fastest configuration of a problem and store the results.",
-     " device db templates data effort budget sizes start objective timing strategy seed draws jobs timeout "
+     " device db templates data effort budget sizes start objective timing strategy seed draws kinds jobs timeout "
      "json quiet top emu_memory ",
      PROBLEM
      "Without fields, the template's bench sizes are tuned one after another (on the emulated\n"
@@ -44,7 +44,7 @@ const cli_verb cli_verbs[] = {
      cmd_tune},
     {"tune-captured", NULL, "tune-captured FILE [options]",
      "Tune the problems that a program requested through libtuned.",
-     " device db templates effort budget start strategy seed draws jobs timeout json quiet top "
+     " device db templates effort budget start strategy seed draws kinds jobs timeout json quiet top "
      "emu_memory ",
      "Run the program with TUNED_CAPTURE=FILE: libtuned writes each problem as a line of FILE,\n"
      "with the number of calls as a comment. Lines may be deleted and added. The problems are\n"

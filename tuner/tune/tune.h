@@ -64,6 +64,7 @@ typedef struct tune_options {
   rt_replay replay;
   size_t finalists, rounds;          /* of the finals; 0: 6 and 15 */
   size_t draws;                      /* of the finals' data; 0: see measure_how */
+  unsigned kinds;                    /* of these, likewise */
   double timeout_sec;                /* for one compilation or measurement; 0: 120 */
   const volatile sig_atomic_t *stop; /* set by a signal handler: return soon */
   /* after every trial, and with NULL when the phase changes; may be NULL */

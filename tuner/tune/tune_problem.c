@@ -28,7 +28,8 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
       .how = {.replay = o->replay,
               .energy_sec =
                   tune_objective_reads(&o->objective, GEN_MEASURED_joules) ? ENERGY_SEC : 0,
-              .draws = o->draws}};
+              .draws = o->draws,
+              .kinds = o->kinds}};
   const pipeline_owner owner = search_loop_owner(s);
   const int rc = pipeline_open(&s->pipe, t, d, c, &options, &owner, e);
   if (rc) {

@@ -245,6 +245,16 @@ static void judge(double *secs, size_t n, rt_times *times) {
   }
 }
 
+/* The kinds in turn. */
+static rt_kind kind_of(unsigned kinds, size_t draw) {
+  int kind = RT_KIND_OWN;
+  for (size_t left = kinds ? draw % (size_t)__builtin_popcount(kinds) + 1 : 0; left; left--) {
+    kind = __builtin_ctz(kinds);
+    kinds &= kinds - 1;
+  }
+  return (rt_kind)kind;
+}
+
 static int time_draw(trial_state *s, const final *f, rt_times *times, err *e) {
   const rt_timing how = {.replay = s->how.replay};
   return rt_harness_race(s->buffers, f->contenders, f->n, DRAW_ROUNDS, &how, times, e);
@@ -258,7 +268,7 @@ static int judge_draws(trial_state *s, final *f, double race_sec, arena *a, err 
   size_t n = 0;
   int rc = secs && times ? 0 : err_nomem(e);
   for (; !rc && n < most; n++) {
-    if (n && (!rt_harness_redraw(s->buffers, n) ||
+    if (n && (!rt_harness_redraw(s->buffers, n, kind_of(s->how.kinds, n)) ||
               (!s->how.draws && n >= DRAWS_LEAST && now_sec() > until))) {
       break;
     }
@@ -270,7 +280,7 @@ static int judge_draws(trial_state *s, final *f, double race_sec, arena *a, err 
   for (size_t i = 0; !rc && n > 1 && i < f->n; i++) {
     judge(secs + i * most, n, &f->times[i]);
   }
-  rt_harness_redraw(s->buffers, 0);
+  rt_harness_redraw(s->buffers, 0, RT_KIND_OWN);
   return rc;
 }
 
