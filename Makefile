@@ -69,6 +69,7 @@ help:
 	@echo 'make deps         only install the packages'
 	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
+	@echo 'make fuzz         PTX, templates and results at random under sanitizers: FUZZ_SEC= a target (default 15)'
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
@@ -98,6 +99,10 @@ asan: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) B=build-asan CFLAGS='-O1 -g' \
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all tests
 	@ASAN_OPTIONS=detect_leaks=1 B=build-asan sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
+
+# Random changes of kept inputs, guided by coverage; FUZZ_SEC a target (15), FUZZ_SEED another order.
+fuzz: deps $(B)/libtuned.a
+	@sh tests/fuzz.sh
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
 TSAN_TESTS = test_serve test_typed_calls test_workspace test_online test_nearest
@@ -155,7 +160,7 @@ presets: $(B)/tests/bench/present_presets
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan tsan lint format golden
+.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan fuzz tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

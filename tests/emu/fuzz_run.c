@@ -4,7 +4,7 @@
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
  *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_run.c \
  *     $(find runtime/emu -name '*.c') \
- *     runtime/base/{arena,array,dtype,err,hash,str}.c -lm -lpthread -o build/fuzz_run
+ *     runtime/base/{arena,array,dtype,err,hash,str,threads}.c -lm -lpthread -o build/fuzz_run
  *   build/fuzz_run -max_len=6000 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
  *
  * The seeds are small kernels, one for each kind of instruction; the dictionary holds PTX's words.
