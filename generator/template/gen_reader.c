@@ -153,6 +153,9 @@ void gen_keys(gen_reader *r, const char *const *keys) {
 }
 
 const char *gen_first_name(gen_reader *r, const char *what) {
+  if (!gen_is_table(r)) {
+    gen_bad(r, "a table is needed here, whose first entry is %s", what);
+  }
   gen_need_at(r, 1, what);
   const char *name = gen_text(r, what);
   gen_leave(r);

@@ -177,6 +177,8 @@ TEST(arguments_are_checked) {
 
 TEST(spaces_are_checked) {
   static const breakage list[] = {
+      {"{ 'B', { 32, 64, 128 } }", "{ 'B', { 32, 64, 128 } }, 33",
+       "whose first entry is a parameter's name", 17},
       {"{ 32, 64, 128 }", "{ 32, 32 }", "the same value twice", 17},
       {"{ 32, 64, 128 }", "{ 32, 64.5 }", "a value must be a whole number", 17},
       {"{ 32, 64, 128 }", "{ 32, nil, 64 }", "a value is missing here, at place 2 of the list", 17},
