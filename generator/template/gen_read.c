@@ -193,12 +193,11 @@ static const char *const *read_texts(gen_reader *r, const char *key, size_t *n) 
   return texts;
 }
 
-/* Without a list, the problem with its defaults. */
+/* Without sizes, the problem with its defaults. */
 static const char *const *read_size_list(gen_reader *r, bool there, const char *key, size_t *n) {
   static const char *const preset[] = {""};
-  const char *const *texts = there ? read_texts(r, key, n) : NULL;
-  *n = texts ? *n : 1;
-  return texts ? texts : preset;
+  *n = !there;
+  return there ? read_texts(r, key, n) : preset;
 }
 
 static void read_sizes(gen_reader *r) {

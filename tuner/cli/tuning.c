@@ -168,14 +168,14 @@ static int tune_list(tuning *x, sizes *list, err *e) {
   return tune_all(x, list, e);
 }
 
-/* The template's own sizes for this kind of device. */
+/* The template's own sizes for this kind of device; without any, the problem with its defaults. */
 static int own_sizes(tuning *x, sizes *out, err *e) {
   const bool emu = tune_device(x->session)->modelled;
   const char *const *texts = emu ? x->t->sizes_emu : x->t->sizes_bench;
-  const size_t n = emu ? x->t->n_sizes_emu : x->t->n_sizes_bench;
+  const size_t listed = emu ? x->t->n_sizes_emu : x->t->n_sizes_bench, n = listed ? listed : 1;
   *out = (sizes){.p = ARENA_ARRAY(&x->memory, gen_problem, n + 1)};
   for (; out->p && out->n < n; out->n++) {
-    TRY(gen_problem_parse(x->t, texts[out->n], &out->p[out->n], e));
+    TRY(gen_problem_parse(x->t, listed ? texts[out->n] : "", &out->p[out->n], e));
   }
   return out->p ? 0 : err_nomem(e);
 }
