@@ -81,8 +81,10 @@ static void build(bed *b, const char *family, const char *const *texts, size_t n
     static const char *const texts[] = {__VA_ARGS__};                                              \
     build(b, #family, texts, sizeof texts / sizeof *texts);                                        \
   }
-BUILD(reduce, "n=1000", "n=2000", "n=1000 op=max dtype=i32", "n=2^31 dtype=f64")
-BUILD(scan, "n=1000", "n=1000 op=max kind=exclusive dtype=f16")
+BUILD(reduce, "n=1000", "n=2000", "n=1000 op=max dtype=i32", "n=2^31 dtype=f64",
+      "n=1000 op=max dtype=bf16", "n=1000 op=min dtype=bf16", "n=1000 dtype=f16 op=product")
+BUILD(scan, "n=1000", "n=1000 op=max kind=exclusive dtype=f16",
+      "n=1000 op=min dtype=bf16 kind=exclusive")
 BUILD(argmax, "n=1000", "n=1000 op=min dtype=i64")
 BUILD(segmented_reduce, "n=1000 segments=10", "n=1000 segments=10 op=max dtype=f64")
 BUILD(segmented_scan, "n=1000 segments=10", "n=1000 segments=10 op=min kind=exclusive dtype=f32")

@@ -53,25 +53,30 @@ struct times {
   }
 };
 
-// The maximum of no numbers; the minimum is its negative.
-[[maybe_unused]] static T least() {
-  using limits = cuda::std::numeric_limits<T>;
-  if constexpr (is<T, __half>) {
-    return __half(-cuda::std::numeric_limits<float>::infinity());
+// The maximum of no numbers; the minimum is its negative. Templates, so that only the branch of the
+// type is compiled.
+template <typename U>
+U least_of() {
+  using limits = cuda::std::numeric_limits<U>;
+  if constexpr (is<U, __half> || is<U, __nv_bfloat16>) {
+    return U(-cuda::std::numeric_limits<float>::infinity());
   } else if constexpr (limits::has_infinity) {
     return -limits::infinity();
   } else {
     return limits::lowest();
   }
 }
-[[maybe_unused]] static T most() {
-  using limits = cuda::std::numeric_limits<T>;
-  if constexpr (cuda::std::is_integral_v<T>) {
+template <typename U>
+U most_of() {
+  using limits = cuda::std::numeric_limits<U>;
+  if constexpr (cuda::std::is_integral_v<U>) {
     return (limits::max)();
   } else {
-    return -least();
+    return -least_of<U>();
   }
 }
+[[maybe_unused]] static T least() { return least_of<T>(); }
+[[maybe_unused]] static T most() { return most_of<T>(); }
 
 #define SIGNATURE                                                                                  \
   static cudaError_t run(void *temporary, size_t &nbytes, const peer_cub_call *c, cudaStream_t s)
