@@ -16,7 +16,7 @@ typedef struct writer {
   err *e;
 } writer;
 
-enum { MAX_LINES = 24 + 12 * GEN_PLAIN_MAX, MAX_VALUES = 4096 };
+enum { MAX_LINES = 100 + 20 * GEN_PLAIN_MAX, MAX_VALUES = 4096 };
 
 static bool in_name(char c) {
   return isalnum((unsigned char)c) || c == '_';
@@ -33,8 +33,10 @@ static const gen_plain_field *find_param(const gen_plain *x, const char *name, s
   return NULL;
 }
 
-static const gen_plain_pair *find_define(const gen_plain *x, const char *name, size_t n) {
-  for (size_t i = 0; x && i < x->n_defines; i++) {
+/* Among the first `most`. */
+static const gen_plain_pair *find_define(const gen_plain *x, size_t most, const char *name,
+                                         size_t n) {
+  for (size_t i = 0; x && i < most; i++) {
     if (strlen(x->defines[i].name.p) == n && !memcmp(x->defines[i].name.p, name, n)) {
       return &x->defines[i];
     }
@@ -46,17 +48,20 @@ static bool is_number(const char *p) {
   return isdigit((unsigned char)*p) || *p == '-';
 }
 
-/* The name, or what it stands for in the default configuration. */
-static void add_name(const gen_plain *x, const char *p, size_t n, str *out) {
+static void expand(const char *p, const gen_plain *x, size_t n_defines, str *out);
+
+/* The name, or what it stands for in the default configuration. A macro may read those before it. */
+static void add_name(const gen_plain *x, size_t n_defines, const char *p, size_t n, str *out) {
+  enum { MOST_NBYTES = 1 << 16 };
   const gen_plain_field *param = find_param(x, p, n);
-  const gen_plain_pair *define = find_define(x, p, n);
+  const gen_plain_pair *define = out->n < MOST_NBYTES ? find_define(x, n_defines, p, n) : NULL;
   auto_arena a = {0};
   const char *preset;
   if (param && !gen_plain_preset(x, param, &a, &preset, NULL)) {
     str_addf(out, is_number(preset) ? "%s" : "'%s'", preset);
   } else if (define) {
     str_add(out, "(");
-    gen_plain_expression(define->text.p, x, out);
+    expand(define->text.p, x, (size_t)(define - x->defines), out);
     str_add(out, ")");
   } else {
     str_add_n(out, p, n);
@@ -85,7 +90,7 @@ static size_t quoted_length(const char *p) {
   return n + !!p[n];
 }
 
-void gen_plain_expression(const char *p, const gen_plain *x, str *out) {
+static void expand(const char *p, const gen_plain *x, size_t n_defines, str *out) {
   while (*p) {
     size_t n = 0;
     if (*p == '"' || *p == '\'') {
@@ -97,12 +102,16 @@ void gen_plain_expression(const char *p, const gen_plain *x, str *out) {
     } else if (in_name(*p)) {
       for (; in_name(p[n]); n++) {
       }
-      add_name(x, p, n, out);
+      add_name(x, n_defines, p, n, out);
     } else {
       n = add_operator(p, out);
     }
     p += n;
   }
+}
+
+void gen_plain_expression(const char *p, const gen_plain *x, str *out) {
+  expand(p, x, x ? x->n_defines : 0, out);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -627,7 +636,7 @@ static void add_option(writer *w, const gen_plain_text *text, bool presets) {
   const char *equals = strchr(text->p, '=');
   start(w, text->at);
   if (equals && (find_param(w->x, equals + 1, strlen(equals + 1)) ||
-                 find_define(w->x, equals + 1, strlen(equals + 1)))) {
+                 find_define(w->x, w->x->n_defines, equals + 1, strlen(equals + 1)))) {
     str_addf(w->out, "    { \"%.*s\", ", (int)(equals + 1 - text->p), text->p);
     add_expression(w, equals + 1, presets);
     str_add(w->out, " },\n");
@@ -663,7 +672,7 @@ static int add_macros(writer *w) {
     start(w, d->text.at);
     str_addf(w->out, "    { \"%s\", ", d->name.p);
     auto_str s = {0};
-    gen_plain_expression(d->text.p, w->x, &s);
+    expand(d->text.p, w->x, i, &s);
     add_quoted(w->out, str_text(&s));
     str_add(w->out, " },\n");
   }

@@ -84,6 +84,7 @@ wrong '//@ arg z:f33[n]:in' "w.cu:16:11: 'f33' is not an element type"
 wrong '//@ arg z:f32[n]:im' "w.cu:16:18: the direction is in, out or inout, not 'im'"
 wrong '//@ arg z:f32[n]:in:zeros' "a fill is uniform(LEAST,MOST)"
 wrong '//@ require BB < 3' "w.cu:16: there is no 'BB' here; did you mean 'B'?"
+wrong '//@ define B2 = B2 + 1' "w.cu:16: there is no 'B2' here"
 wrong '//@ kernel other' "the grid of other is missing: //@ grid ceildiv(n, BLOCK)"
 prints "blockIdx.x * B" options emit "$kernel" n=1 --replace B
 wrong '#define B 64' "w.cu:16: this #define replaces the tuned value of B; write #ifndef B"
