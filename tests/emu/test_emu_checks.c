@@ -92,6 +92,26 @@ ON_EMU(each_check) {
   }
 }
 
+/* Findings name the user's line, the header's that is inlined there and the kernel's that calls. */
+ON_EMU(inlined_lines) {
+  uint64_t x = 0;
+  void *args[] = {&x};
+  fixture_ptx(
+      k, ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n"
+         ".reg .b32 %r<4>; .shared .align 4 .b32 _ZZ9long_nameILi12EEvPfE12twelve_chars_0[8];\n"
+         ".loc 1 9 3\nmov.u32 %r1, _ZZ9long_nameILi12EEvPfE12twelve_chars_0;\n"
+         ".loc 1 6 3, function_name $L__info_string0, inlined_at 1 9 3\n"
+         ".loc 1 3 3, function_name $L__info_string1 + 5, inlined_at 1 6 3\n"
+         ".loc 2 708 1, function_name $L__info_string2, inlined_at 1 3 3\n"
+         "atom.shared.add.u32 %r2, [%r1+8], 1;\nret;\n}\n"
+         ".file 1 \"/home/user/a.cu\"\n.file 2 \"/usr/include/cuda_fp16.hpp\"\n");
+  assert_int_equal(fixture_launch(k, "k", 1, 1, 0, args), ERR_LAUNCH);
+  assert_string_equal(k->e.place, "/home/user/a.cu:3");
+  assert_non_null(strstr(k->e.message, "atomically updates twelve_chars[2], which has not"));
+  assert_non_null(strstr(k->e.message, ", inlined from cuda_fp16.hpp:708, called from "
+                                       "/home/user/a.cu:9]"));
+}
+
 /* An exit beside threads that wait at a barrier is allowed, and noted. */
 ON_EMU(early_exit) {
   float data[N] = {0};

@@ -89,6 +89,7 @@ typedef struct emu_insn {
   uint16_t file;        /* source file and line, from .loc */
   uint8_t pipe, weight; /* the pipe it is issued to, and how many times */
   uint32_t source_line;
+  int inlined; /* index in the module's inlined, plus one; 0: none */
 } emu_insn;
 
 typedef struct emu_var {
@@ -159,6 +160,16 @@ typedef struct emu_func {
   int line;
 } emu_func;
 
+typedef struct emu_line {
+  uint32_t file, line;
+} emu_line;
+
+/* A line of inlined code; the line of the kernel that the calls lead from; and the innermost line
+ * between them that is in the kernel's file. */
+typedef struct emu_inlined {
+  emu_line inner, outer, user;
+} emu_inlined;
+
 typedef struct emu_module {
   arena memory;
   char *text;
@@ -175,6 +186,9 @@ typedef struct emu_module {
   int n_fixups;
   size_t cap_fixups;
   const char **files; /* by .file number */
+  emu_inlined *inlined;
+  int n_inlined;
+  size_t cap_inlined;
   int n_files;
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, the same for all kernels */
   int target;                            /* 90 for sm_90 */

@@ -10,6 +10,7 @@ void emu_module_free(emu_module *m) {
     free(m->funcs);
     free(m->relocs);
     free(m->fixups);
+    free(m->inlined);
     arena_clear(&m->memory);
     free(m);
   }

@@ -46,7 +46,7 @@ static int first_beyond(uint32_t mask, const uint64_t address[32], uint64_t limi
 }
 
 static const char *verb(emu_access access) {
-  return access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes" : "updates";
+  return access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes" : "atomically updates";
 }
 
 static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],

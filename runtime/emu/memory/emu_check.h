@@ -15,7 +15,7 @@ typedef enum rt_emu_check {
 
 typedef struct rt_emu_finding {
   rt_emu_check check;       /* EMU_NO_FINDING: the launch passed */
-  char message[560];        /* the complete sentence */
+  char message[700];        /* the complete sentence */
   char kernel[160], place[200]; /* place: "templates/reduce.lua:57" if the PTX has .loc */
   uint32_t block[3], thread[3];
   int ptx_line;

@@ -21,7 +21,7 @@ static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
       emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
                   access == ACCESS_READ    ? "reads"
                   : access == ACCESS_WRITE ? "writes"
-                                           : "updates",
+                                           : "atomically updates",
                   n, check == EMU_GLOBAL_UNINIT ? " that were never written" : "", str_text(&text));
   str_clear(&text);
   return rc;

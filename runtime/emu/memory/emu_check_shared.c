@@ -83,6 +83,11 @@ static int still_read(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
       "writes %s, which an asynchronous operation may still read; wait for its group first", name);
 }
 
+/* "writes s[3]" or, for an atomic, "atomically updates s[3]" */
+static const char *verb(const emu_insn *in, const char *plain) {
+  return in->kind == KIND_atom ? "atomically updates" : plain;
+}
+
 static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
                      emu_shadow *s, uint32_t strong) {
   int thread = emu_thread(w, lane);
@@ -91,10 +96,11 @@ static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address
     char name[EMU_SHARED_NAME];
     emu_shared_name(w, address, width, name);
     return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
-                       "reads %s, which has not been written yet (is a barrier missing?)", name);
+                       "%s %s, which has not been written yet (is a barrier missing?)",
+                       verb(in, "reads"), name);
   }
   if (!(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
-    return shared_race(w, in, lane, address, width, "reads", "written", s->write);
+    return shared_race(w, in, lane, address, width, verb(in, "reads"), "written", s->write);
   }
   if (ordered(w, s->read, thread) || (s->read & STRONG)) {
     s->read = tag;
@@ -109,13 +115,13 @@ static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
   int thread = emu_thread(w, lane);
   uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
   if (changes && !(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
-    return shared_race(w, in, lane, address, width, "writes", "written with another value",
-                       s->write);
+    return shared_race(w, in, lane, address, width, verb(in, "writes"),
+                       "written with another value", s->write);
   }
   bool many = s->read & MANY && thread_of(s->read) == thread &&
               clock_of(s->read) >= w->block->clocks[w->index][w->index];
   if (changes && !(strong && s->read & STRONG) && (many || !ordered(w, s->read, thread))) {
-    return shared_race(w, in, lane, address, width, "writes", "read", s->read);
+    return shared_race(w, in, lane, address, width, verb(in, "writes"), "read", s->read);
   }
   s->write = tag;
   return RUN_ON;
@@ -193,7 +199,7 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
     for (int k = 0; any && k < count; k++) {
       if (pending[i + k]) {
         return pending_copy(w, in, a->lane, a->address[a->lane] + (uint64_t)(i + k), a->width,
-                            a->access == ACCESS_READ ? "reads" : "writes");
+                            verb(in, a->access == ACCESS_READ ? "reads" : "writes"));
       }
     }
     rc = check_bytes(w, in, a, s + i, i, count);

@@ -51,6 +51,27 @@ static void place_of(const emu_warp *w, const emu_insn *in, char *place, size_t 
   }
 }
 
+static bool same_line(emu_line a, emu_line b) {
+  return a.file == b.file && a.line == b.line;
+}
+
+/* ", inlined from cuda_fp16.hpp:2630, called from a.cu:9": the lines that the place leaves out */
+static void inlining_of(const emu_warp *w, const emu_insn *in, char *out, size_t n) {
+  const emu_module *m = w->launch->module;
+  const emu_inlined *x = in->inlined ? &m->inlined[in->inlined - 1] : NULL;
+  const char *inner = x ? m->files[x->inner.file] : NULL,
+             *outer = x ? m->files[x->outer.file] : NULL;
+  int at = 0;
+  *out = 0;
+  if (inner && !same_line(x->inner, x->user)) {
+    const char *base = strrchr(inner, '/');
+    at = snprintf(out, n, ", inlined from %.60s:%u", base ? base + 1 : inner, x->inner.line);
+  }
+  if (outer && !same_line(x->outer, x->user)) {
+    snprintf(out + at, n - (size_t)at, ", called from %.60s:%u", relative(outer), x->outer.line);
+  }
+}
+
 const char *emu_thread_text(const emu_warp *w, int thread, char out[EMU_THREAD_TEXT]) {
   const emu_warp *of = &w->block->warps[thread / EMU_LANES_N];
   int lane = thread % EMU_LANES_N;
@@ -68,11 +89,13 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
     f->thread[i] = w->tid[i][lane];
   }
   snprintf(f->kernel, sizeof f->kernel, "%s", w->launch->func->name);
+  char inlining[200];
   place_of(w, in, f->place, sizeof f->place);
+  inlining_of(w, in, inlining, sizeof inlining);
   snprintf(f->message, sizeof f->message,
-           "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d]",
+           "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d%s]",
            name_of(check), f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
-           f->block[2], what, f->kernel, f->ptx_line);
+           f->block[2], what, f->kernel, f->ptx_line, inlining);
 }
 
 /* The first block in the grid's order determines the finding that is kept. */

@@ -44,6 +44,7 @@ int emu_build_insn(emu_parser *p, emu_kind kind, emu_insn **in) {
                     .line = (uint32_t)p->statement.line,
                     .file = p->file,
                     .source_line = p->source_line,
+                    .inlined = p->inline_index,
                     .pipe = EMU_PIPE_none,
                     .weight = 1};
   return 0;

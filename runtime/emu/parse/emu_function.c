@@ -6,32 +6,6 @@
 
 #include "emu_build.h"
 
-static int parse_loc(emu_parser *p) {
-  uint64_t file, line, column;
-  TRY(emu_take_integer(p, &file));
-  TRY(emu_take_integer(p, &line));
-  TRY(emu_take_integer(p, &column));
-  p->file = (uint16_t)(file < EMU_FILES ? file : 0);
-  p->source_line = line ? (uint32_t)line : p->source_line;
-  while (emu_accept(p, ',')) { /* function_name LABEL [+ N], inlined_at FILE LINE COLUMN */
-    while (p->lex.token.kind == TOKEN_WORD || p->lex.token.kind == TOKEN_INTEGER ||
-           emu_lex_is(&p->lex, '+')) {
-      if (p->lex.token.kind == TOKEN_WORD && *p->lex.token.p == '.') {
-        return 0;
-      }
-      bool last = emu_token_is(&p->lex.token, "inlined_at");
-      emu_lex_next(&p->lex);
-      for (int i = 0; last && i < 3; i++) {
-        TRY(emu_take_integer(p, &column));
-      }
-      if (last) {
-        return 0;
-      }
-    }
-  }
-  return 0;
-}
-
 /* label: .branchtargets a, b, c; -- label: .callprototype ...; */
 static int parse_labelled(emu_parser *p, const emu_token *label) {
   if (emu_token_is(&p->lex.token, ".callprototype") ||
@@ -79,7 +53,7 @@ static int parse_body_directive(emu_parser *p, const emu_token *t) {
     return emu_declare_regs(p);
   }
   if (emu_token_is(t, ".loc")) {
-    return parse_loc(p);
+    return emu_loc_parse(p);
   }
   if (emu_token_is(t, ".pragma")) {
     return emu_skip_statement(p);

@@ -21,6 +21,9 @@ int emu_declare_regs(emu_parser *p);
 /* emu_declare_params -- a parameter list up to its ')'; *at is the offset of the next parameter */
 int emu_declare_params(emu_parser *p, emu_func *f, emu_param **params, int *n, uint64_t *at);
 
+/* emu_loc_parse -- the rest of a .loc directive */
+int emu_loc_parse(emu_parser *p);
+
 /* emu_statement_guard -- the predicate after '@' */
 int emu_statement_guard(emu_parser *p);
 /* emu_statement_instruction -- parse the operands after the opcode and decode the statement */

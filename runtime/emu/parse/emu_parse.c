@@ -101,6 +101,7 @@ static void parser_clear(emu_parser *p) {
   }
   emu_scope_clear(&p->top);
   emu_map_clear(&p->pool_map);
+  emu_map_clear(&p->inlined);
   free(p->symbols);
   free(p->reg_bytes);
   free(p->refs);

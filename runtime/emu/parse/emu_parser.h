@@ -124,6 +124,8 @@ struct emu_parser {
   size_t cap_tables;
   uint16_t file;
   uint32_t source_line;
+  int inline_index;             /* of the current line in m->inlined, plus one; 0: not inlined */
+  emu_map inlined;              /* positions of inlined code -> m->inlined */
   int depth;                    /* of nested lists */
   int (*decode)(emu_parser *p); /* turns the statement into instructions */
   int op, arg;                  /* of the decoder's row for the instruction */
