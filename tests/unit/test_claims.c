@@ -86,7 +86,8 @@ TEST(both_forms_say_the_same) {
   assert_non_null(strstr(str_text(&s), "n=1: the text\n"));
   str_reset(&s);
   claim_json(&c, &t, "a card", &s);
-  assert_non_null(strstr(str_text(&s), "{\"verdict\":\"does not hold\",\"ratio\":0.5,"));
+  assert_non_null(
+      strstr(str_text(&s), "{\"event\":\"claim\",\"verdict\":\"does not hold\",\"ratio\":0.5,"));
   assert_non_null(
       strstr(str_text(&s), "\"one\":\"BLOCK=64,ALG=a\",\"one_modelled_seconds\":2e-06"));
 }

@@ -324,10 +324,8 @@ static int open_served(bench_run *r, err *e) {
   const char *variable = secure_getenv("TUNED_TEMPLATES");
   str_addf(&folders, "%s%s%s", r->c->templates ? r->c->templates : "",
            r->c->templates && variable ? ":" : "", variable ? variable : "");
-  tuned_options o = {.device = cli_device(r->c),
-                     .database = r->c->db,
-                     .templates = str_text(&folders),
-                     .wait = 1};
+  tuned_options o = {
+      .device = cli_device(r->c), .database = r->c->db, .templates = str_text(&folders), .wait = 1};
   int rc = tuned_open(&r->served, &o, &why);
   return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
