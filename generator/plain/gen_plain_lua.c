@@ -1,11 +1,9 @@
 /* What the lines of a plain CUDA file say, as the Lua text of a template. */
 #define _GNU_SOURCE
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "gen_lex.h"
-#include "gen_plain.h"
+#include "gen_plain_value.h"
 
 typedef struct writer {
   const gen_plain *x;
@@ -16,230 +14,7 @@ typedef struct writer {
   err *e;
 } writer;
 
-enum { MAX_LINES = 100 + 20 * GEN_PLAIN_MAX, MAX_VALUES = 4096 };
-
-static bool in_name(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
-/* ---- expressions ----------------------------------------------------------------------------- */
-
-static const gen_plain_field *find_param(const gen_plain *x, const char *name, size_t n) {
-  for (size_t i = 0; x && i < x->n_params; i++) {
-    if (strlen(x->params[i].name.p) == n && !memcmp(x->params[i].name.p, name, n)) {
-      return &x->params[i];
-    }
-  }
-  return NULL;
-}
-
-/* Among the first `most`. */
-static const gen_plain_pair *find_define(const gen_plain *x, size_t most, const char *name,
-                                         size_t n) {
-  for (size_t i = 0; x && i < most; i++) {
-    if (strlen(x->defines[i].name.p) == n && !memcmp(x->defines[i].name.p, name, n)) {
-      return &x->defines[i];
-    }
-  }
-  return NULL;
-}
-
-static bool is_number(const char *p) {
-  return isdigit((unsigned char)*p) || *p == '-';
-}
-
-static void expand(const char *p, const gen_plain *x, size_t n_defines, str *out);
-
-/* The name, or what it stands for in the default configuration. A macro may read those before it. */
-static void add_name(const gen_plain *x, size_t n_defines, const char *p, size_t n, str *out) {
-  enum { MOST_NBYTES = 1 << 16 };
-  const gen_plain_field *param = find_param(x, p, n);
-  const gen_plain_pair *define = out->n < MOST_NBYTES ? find_define(x, n_defines, p, n) : NULL;
-  auto_arena a = {0};
-  const char *preset;
-  if (param && !gen_plain_preset(x, param, &a, &preset, NULL)) {
-    str_addf(out, is_number(preset) ? "%s" : "'%s'", preset);
-  } else if (define) {
-    str_add(out, "(");
-    expand(define->text.p, x, (size_t)(define - x->defines), out);
-    str_add(out, ")");
-  } else {
-    str_add_n(out, p, n);
-  }
-}
-
-static size_t add_operator(const char *p, str *out) {
-  static const char *const same[][2] = {{"&&", " and "}, {"||", " or "}, {"!=", "~="},
-                                        {"//", "//"},    {"!", " not "}, {"/", "//"}};
-  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-    const size_t n = strlen(same[i][0]);
-    if (!strncmp(p, same[i][0], n)) {
-      str_add(out, same[i][1]);
-      return n;
-    }
-  }
-  str_add_n(out, p, 1);
-  return 1;
-}
-
-static size_t quoted_length(const char *p) {
-  size_t n = 1;
-  while (p[n] && p[n] != *p) {
-    n++;
-  }
-  return n + !!p[n];
-}
-
-static void expand(const char *p, const gen_plain *x, size_t n_defines, str *out) {
-  while (*p) {
-    size_t n = 0;
-    if (*p == '"' || *p == '\'') {
-      str_add_n(out, p, n = quoted_length(p));
-    } else if (isdigit((unsigned char)*p)) { /* 1e-5 and 0x10 contain letters */
-      for (; in_name(p[n]) || p[n] == '.'; n++) {
-      }
-      str_add_n(out, p, n);
-    } else if (in_name(*p)) {
-      for (; in_name(p[n]); n++) {
-      }
-      add_name(x, n_defines, p, n, out);
-    } else {
-      n = add_operator(p, out);
-    }
-    p += n;
-  }
-}
-
-void gen_plain_expression(const char *p, const gen_plain *x, str *out) {
-  expand(p, x, x ? x->n_defines : 0, out);
-}
-
-/* ---- values ---------------------------------------------------------------------------------- */
-
-typedef struct value_list {
-  const writer *w;
-  const gen_plain_text *from;
-  int64_t values[MAX_VALUES];
-  size_t n;
-} value_list;
-
-static int fail_range(const value_list *l, const char *word) {
-  return gen_plain_fail(l->w->x, l->from->at, l->w->e,
-                        "'%s' is not a range; write 8..64, 8..64+8 (steps) or 8..64*2 (factors)",
-                        word);
-}
-
-static int add_range(value_list *l, const char *word, char *dots) {
-  int64_t from, to, by = 1;
-  char *step = strpbrk(dots + 2, "+*");
-  const char kind = step ? *step : '+';
-  if (step) {
-    *step = 0;
-  }
-  *dots = 0;
-  if (!text_integer(word, &from) || !text_integer(dots + 2, &to) ||
-      (step && !text_integer(step + 1, &by)) || by < 1 + (kind == '*') || from > to ||
-      (kind == '*' && from < 1)) {
-    return fail_range(l, l->from->p);
-  }
-  for (int64_t v = from; v <= to; v = kind == '*' ? v * by : v + by) {
-    if (l->n == MAX_VALUES) {
-      return gen_plain_fail(l->w->x, l->from->at, l->w->e, "more than %d values", MAX_VALUES);
-    }
-    l->values[l->n++] = v;
-  }
-  return 0;
-}
-
-/* One of the values between commas, to out as Lua has it. */
-static int add_value(value_list *l, const char *p, size_t n, str *out) {
-  char *word = arena_text_n(l->w->a, p, n), *dots;
-  int64_t v;
-  TRY(word ? 0 : err_nomem(l->w->e));
-  for (; isspace((unsigned char)*word); word++) {
-  }
-  for (char *end = word + strlen(word); end > word && isspace((unsigned char)end[-1]);) {
-    *--end = 0;
-  }
-  if ((dots = strstr(word, ".."))) {
-    l->n = 0;
-    TRY(add_range(l, word, dots));
-    for (size_t i = 0; i < l->n; i++) {
-      str_addf(out, "%s%lld", i ? ", " : "", (long long)l->values[i]);
-    }
-    return 0;
-  }
-  if (text_integer(word, &v)) {
-    str_addf(out, "%lld", (long long)v);
-  } else if (gen_word_is_name(word)) {
-    str_addf(out, "\"%s\"", word);
-  } else {
-    return gen_plain_fail(l->w->x, l->from->at, l->w->e,
-                          "'%s' is not a value: a whole number, a range 1..8 or a name", word);
-  }
-  return 0;
-}
-
-/* "8,16,32..64" */
-static int add_values(const writer *w, const gen_plain_text *from, str *out) {
-  value_list *l = arena_new(w->a, sizeof *l);
-  TRY(l ? 0 : err_nomem(w->e));
-  l->w = w;
-  l->from = from;
-  for (const char *p = from->p;;) {
-    const size_t n = strcspn(p, ",");
-    TRY(add_value(l, p, n, out));
-    if (!p[n]) {
-      return 0;
-    }
-    str_add(out, ", ");
-    p += n + 1;
-  }
-}
-
-/* The value of `#define NAME VALUE` behind `#ifndef NAME` in the file; NULL: there is none. */
-static const char *value_in_file(const gen_plain *x, const char *name, arena *a) {
-  for (const char *p = x->text; (p = strstr(p, "#define")); p += 7) {
-    const char *q = p + 7 + strspn(p + 7, " \t");
-    const size_t n = strlen(name);
-    if (!strncmp(q, name, n) && !in_name(q[n])) {
-      q += n;
-      q += strspn(q, " \t(");
-      return arena_text_n(a, q, strcspn(q, " \t)\r\n/"));
-    }
-  }
-  return NULL;
-}
-
-static bool has_value(const char *list, const char *value) {
-  const size_t n = strlen(value);
-  for (const char *p = list; n && (p = strstr(p, value)); p++) {
-    if ((p == list || (!in_name(p[-1]) && p[-1] != '-')) && !in_name(p[n])) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* As given, else what the file has, else the first. */
-int gen_plain_preset(const gen_plain *x, const gen_plain_field *param, arena *a, const char **out,
-                     err *e) {
-  auto_str list = {0};
-  const writer w = {.x = x, .a = a, .e = e};
-  TRY(add_values(&w, &param->values, &list));
-  const char *all = str_text(&list), *own = value_in_file(x, param->name.p, a);
-  if (param->preset.p && !has_value(all, param->preset.p)) {
-    return gen_plain_fail(x, param->preset.at, e, "the default of %s, %s, is none of its values",
-                          param->name.p, param->preset.p);
-  }
-  if (param->preset.p || (own && has_value(all, own))) {
-    *out = param->preset.p ? param->preset.p : own;
-    return 0;
-  }
-  all += *all == '"';
-  *out = arena_text_n(a, all, strcspn(all, ",\""));
-  return *out ? 0 : err_nomem(e);
-}
+enum { MAX_LINES = 100 + 20 * GEN_PLAIN_MAX };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
@@ -326,7 +101,7 @@ static int add_fields(writer *w) {
       str_addf(w->out, "%lld, %lld, ", (long long)least, (long long)most);
     } else {
       str_add(w->out, "{ ");
-      TRY(add_values(w, &f->values, w->out));
+      TRY(gen_plain_values(w->x, w->a, &f->values, w->out, w->e));
       str_add(w->out, " }, ");
     }
     str_add(w->out, "default = ");
@@ -335,12 +110,8 @@ static int add_fields(writer *w) {
     } else if (!f->values.p) {
       str_add(w->out, "1024");
     } else {
-      value_list *l = arena_new(w->a, sizeof *l);
-      l->w = w;
-      l->from = &f->values;
-      TRY(add_value(l, f->values.p,
-                    dots && *dots ? (size_t)(dots - f->values.p) : strcspn(f->values.p, ","),
-                    w->out));
+      const size_t n = dots && *dots ? (size_t)(dots - f->values.p) : strcspn(f->values.p, ",");
+      TRY(gen_plain_value(w->x, w->a, &f->values, f->values.p, n, w->out, w->e));
     }
     str_add(w->out, " },\n");
   }
@@ -439,7 +210,7 @@ static int add_space(writer *w) {
   for (size_t i = 0; i < w->x->n_params; i++) {
     start(w, w->x->params[i].name.at);
     str_addf(w->out, "    { \"%s\", { ", w->x->params[i].name.p);
-    TRY(add_values(w, &w->x->params[i].values, w->out));
+    TRY(gen_plain_values(w->x, w->a, &w->x->params[i].values, w->out, w->e));
     str_add(w->out, " } },\n");
   }
   line(w, "  },");
@@ -481,7 +252,7 @@ static int add_default(writer *w) {
   for (size_t i = 0; i < w->x->n_params; i++) {
     const char *value;
     TRY(gen_plain_preset(w->x, &w->x->params[i], w->a, &value, w->e));
-    str_addf(w->out, is_number(value) ? "%s%s = %s" : "%s%s = \"%s\"", i ? ", " : "",
+    str_addf(w->out, gen_plain_is_number(value) ? "%s%s = %s" : "%s%s = \"%s\"", i ? ", " : "",
              w->x->params[i].name.p, value);
   }
   str_add(w->out, " },\n");
@@ -635,8 +406,7 @@ static void add_scratch(writer *w, bool presets) {
 static void add_option(writer *w, const gen_plain_text *text, bool presets) {
   const char *equals = strchr(text->p, '=');
   start(w, text->at);
-  if (equals && (find_param(w->x, equals + 1, strlen(equals + 1)) ||
-                 find_define(w->x, w->x->n_defines, equals + 1, strlen(equals + 1)))) {
+  if (equals && gen_plain_is_macro(w->x, equals + 1)) {
     str_addf(w->out, "    { \"%.*s\", ", (int)(equals + 1 - text->p), text->p);
     add_expression(w, equals + 1, presets);
     str_add(w->out, " },\n");
@@ -664,7 +434,9 @@ static int add_macros(writer *w) {
     const char *value;
     TRY(gen_plain_preset(w->x, &w->x->params[i], w->a, &value, w->e));
     start(w, w->x->params[i].name.at);
-    str_addf(w->out, is_number(value) ? "    { \"%s\", \"%s\" },\n" : "    { \"%s\", \"'%s'\" },\n",
+    str_addf(w->out,
+             gen_plain_is_number(value) ? "    { \"%s\", \"%s\" },\n"
+                                        : "    { \"%s\", \"'%s'\" },\n",
              w->x->params[i].name.p, value);
   }
   for (size_t i = 0; i < w->x->n_defines; i++) {
@@ -672,7 +444,7 @@ static int add_macros(writer *w) {
     start(w, d->text.at);
     str_addf(w->out, "    { \"%s\", ", d->name.p);
     auto_str s = {0};
-    expand(d->text.p, w->x, i, &s);
+    gen_plain_expand(d->text.p, w->x, i, &s);
     add_quoted(w->out, str_text(&s));
     str_add(w->out, " },\n");
   }
@@ -748,7 +520,7 @@ static void add_one(writer *w, const char *key, const gen_plain_text *text, cons
 static bool reads_only_fields(const gen_plain *x, const char *p) {
   for (; *p; p++) {
     size_t n = 0;
-    for (; in_name(p[n]); n++) {
+    for (; gen_plain_in_name(p[n]); n++) {
     }
     bool known = !n || isdigit((unsigned char)*p) || p[n] == '(';
     for (size_t i = 0; i < x->n_fields; i++) {
