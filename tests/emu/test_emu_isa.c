@@ -209,6 +209,14 @@ REF(floor_d, db(floor(d(a))))
 REF(cpsgn, (A32 & 0x80000000u) | (B32 & 0x7fffffff))
 
 #define ALL (~UINT64_C(0))
+#define S24_OF(v) ((int64_t)((int32_t)((uint32_t)(v) << 8) >> 8))
+REF(mad24hisat, clamp((double)((S24_OF(a) * S24_OF(b)) >> 16) + (int32_t)C32, INT32_MIN, INT32_MAX))
+REF(packu16, (uint32_t)clamp(SA32, 0, 65535) << 16 | (uint32_t)clamp(SB32, 0, 65535))
+REF(packs16,
+    (uint32_t)clamp(SA32, -32768, 32767) << 16 | ((uint32_t)clamp(SB32, -32768, 32767) & 0xffff))
+REF(packu8, C32 << 16 | (uint32_t)clamp(SA32, 0, 255) << 8 | (uint32_t)clamp(SB32, 0, 255))
+REF(packs8, C32 << 16 | ((uint32_t)clamp(SA32, -128, 127) & 0xff) << 8 |
+                ((uint32_t)clamp(SB32, -128, 127) & 0xff))
 static const form forms[] = {
     {"add.s32", "rrr", "", add32, ALL},
     {"sub.u64", "ddd", "", sub64, ALL},
@@ -282,6 +290,11 @@ static const form forms[] = {
     {"cvt.rni.f32.f32", "rr", "", rint_f, ALL},
     {"cvt.rmi.f64.f64", "dd", "", floor_d, ALL},
     {"copysign.f32", "rrr", "", cpsgn, ALL},
+    {"mad24.hi.sat.s32", "rrrr", "", mad24hisat, 0xffffffff},
+    {"cvt.pack.sat.u16.s32", "rrr", "", packu16, 0xffffffff},
+    {"cvt.pack.sat.s16.s32", "rrr", "", packs16, 0xffffffff},
+    {"cvt.pack.sat.u8.s32.b32", "rrrr", "", packu8, 0xffffffff},
+    {"cvt.pack.sat.s8.s32.b32", "rrrr", "", packs8, 0xffffffff},
 };
 
 static const u64 edges[] = {0,
@@ -435,6 +448,47 @@ TEST(both_tables_agree) {
         }
       }
     }
+  }
+}
+
+/* Instructions with a second result, and forms that take no triples of operands. */
+ON_EMU(second_results) {
+  static const struct {
+    const char *code;
+    uint32_t expected;
+  } all[] = {
+      /* halves: 1 < 2 above, 2 < 1 below */
+      {"setp.lt.f16x2 %p1|%p2, 0x3c004000, 0x40003c00;", 2},
+      {"setp.lt.bf16x2 %p1|%p2, 0x3f804000, 0x40003f80;", 2},
+      {"setp.gt.and.f16x2 %p1|%p2, 0x3c004000, 0x40003c00, %p0;", 1},
+      {"setp.gt.and.f16x2 %p1|%p2, 0x3c004000, 0x40003c00, !%p0;", 0},
+      {"lop3.or.b32 %r2|%p1, 12, 10, 0, 0xc0, !%p0; setp.eq.u32 %p2, %r2, 8;", 3},
+      {"lop3.or.b32 _|%p1, 4, 10, 0, 0xc0, %p0;", 1},
+      {"lop3.or.b32 _|%p1, 4, 10, 0, 0xc0, !%p0;", 0},
+      {"lop3.and.b32 _|%p1, 12, 10, 0, 0xc0, !%p0;", 0},
+      {"lop3.and.b32 _|%p1, 12, 10, 0, 0xc0, %p0;", 1},
+      {"ex2.approx.ftz.bf16x2 %r2, 0x40404000; setp.eq.u32 %p1, %r2, 0x41004080;", 1},
+      {"ex2.approx.ftz.bf16x2 %r2, 0xc3020000; setp.eq.u32 %p1, %r2, 0x00003f80;", 1},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    uint32_t out = 99;
+    auto_str text = {0};
+    str_addf(&text,
+             ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 x)\n{\n"
+             ".reg .b32 %%r<4>; .reg .b64 %%d1; .reg .pred %%p<3>; setp.eq.u32 %%p0, 0, 0;\n"
+             "setp.ne.u32 %%p1, 0, 0; setp.ne.u32 %%p2, 0, 0; ld.param.u64 %%d1, [x];\n"
+             "%s\nselp.u32 %%r0, 1, 0, %%p1; @%%p2 add.u32 %%r0, %%r0, 2;\n"
+             "st.global.u32 [%%d1], %%r0;\nret;\n}\n",
+             all[i].code);
+    fixture_ptx(k, str_text(&text));
+    rt_ptr p = fixture_copy(k, &out, sizeof out);
+    void *args[] = {&p};
+    fixture_ok(k, fixture_launch(k, "k", 1, 1, 0, args));
+    fixture_read(k, &out, p, sizeof out);
+    if (out != all[i].expected) {
+      fail_msg("%s gives %u, expected %u", all[i].code, out, all[i].expected);
+    }
+    k->d->ops->module_unload(k->d, k->m);
   }
 }
 

@@ -276,6 +276,37 @@ ON_EMU(emulated_instructions) {
   assert_string_equal(str_text(&missing), refused);
 }
 
+/* Each form loads, or is refused with a message that names it. */
+static void check_form(fixture *k, const char *form, bool refuse) {
+  auto_str text = {0};
+  str_add(&text, ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n"
+                 ".reg .b16 %h<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %d<9>;\n"
+                 ".reg .b128 %q<4>; .reg .pred %p<4>;\n");
+  str_addf(&text, "%s;" BODY_END, form);
+  const int rc = load(k, str_text(&text));
+  const bool named = strstr(k->e.message, "not emulated") ||
+                     strstr(k->e.message, "unsupported instruction") ||
+                     strstr(k->e.message, "is not declared"); /* special registers, %r1.b0 */
+  if (rc != (refuse ? ERR_COMPILE : 0) || (refuse && !named)) {
+    fail_msg("%s: %s", form, rc ? k->e.message : "loads");
+  }
+}
+
+ON_EMU(forms) {
+  auto_str text = fixture_read_file("tests/emu/forms.txt");
+  char *rest = NULL;
+  int n = 0, n_refused = 0;
+  for (char *l = strtok_r(text.p, "\n", &rest); l; l = strtok_r(NULL, "\n", &rest)) {
+    if (*l != '#') {
+      const bool refuse = *l == '-';
+      check_form(k, l + 2 * refuse, refuse);
+      n_refused += refuse;
+      n++;
+    }
+  }
+  printf("note: %d of %d forms decode, the others are refused by name\n", n - n_refused, n);
+}
+
 int main(void) {
   return tests_run();
 }

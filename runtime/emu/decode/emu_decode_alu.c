@@ -74,8 +74,10 @@ static int decode_mul(emu_parser *p) {
 static int decode_mul24(emu_parser *p) {
   static const char *const parts[] = {"lo", "hi", NULL};
   int part = emu_mod_choice(p, parts);
+  bool sat = p->op == OP_mad24 && part == 1 && emu_mod(p, "sat");
   emu_type t = emu_mod_type(p);
-  return emu_emit(p, (emu_op)(p->op + (part == 1)), t, emu_same_width(t, p->arg), emu_plain);
+  return emu_emit(p, sat ? OP_mad24hisat : (emu_op)(p->op + (part == 1)), t,
+                  emu_same_width(t, p->arg), emu_plain);
 }
 
 static int decode_fma(emu_parser *p) {
@@ -123,6 +125,9 @@ static int decode_special(emu_parser *p) {
   if (!approx && o.round == ROUND_none) {
     return emu_unsupported(p, "");
   }
+  if (p->op == OP_ex2 && (t == T_bf16 || t == T_bf16x2)) {
+    o.ftz = false; /* the operation flushes */
+  }
   return emu_emit(p, (emu_op)p->op, t, emu_same_width(t, 1), o);
 }
 
@@ -168,9 +173,39 @@ static int decode_shf(emu_parser *p) {
   return emu_emit(p, ops[side][end], T_u32, emu_same_width(t, 3), emu_plain);
 }
 
+/* the predicate of lop3.or.b32 d|p, a, b, c, lut, q: p = d != 0 || q */
+static int lop3_predicate(emu_parser *p, const emu_operand *d, const emu_operand *q, int boolean) {
+  const emu_operand zero = {.kind = OPERAND_INT, .symbol = -1};
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_setp, EMU_PIPE_none, 0, &in));
+  in->fn = emu_lanes()[OP_ne][T_u32];
+  in->more->from = T_u32;
+  in->more->mode[0] = boolean;
+  TRY(emu_use_operand(p, 2, d, 4, T_b32));
+  TRY(emu_use_operand(p, 3, &zero, 4, T_b32));
+  TRY(emu_use_operand(p, 4, q, 0, T_pred));
+  return emu_build_ref(p, 0, d->second, true);
+}
+
 static int decode_lop3(emu_parser *p) {
+  static const char *const names[] = {"and", "or", NULL};
+  emu_operand *d = &p->statement.operands[0], q = p->statement.operands[5];
+  int boolean = emu_mod_choice(p, names);
   emu_type t = emu_mod_type(p);
-  return emu_emit(p, (emu_op)p->op, emu_type_unsigned(t), emu_same_width(t, 4), emu_plain);
+  if (boolean < 0) {
+    return emu_emit(p, (emu_op)p->op, emu_type_unsigned(t), emu_same_width(t, 4), emu_plain);
+  }
+  TRY(emu_arity(p, 6, 6));
+  if (t != T_b32 || d->second == EMU_NONE || p->reg_bytes[d->second]) {
+    return emu_unsupported(p, "the second result must be a predicate");
+  }
+  if (d->kind == OPERAND_SINK) {
+    d->kind = OPERAND_REG;
+    TRY(emu_build_reg(p, 4, 1, &d->reg));
+  }
+  p->statement.n = 5;
+  TRY(emu_emit(p, (emu_op)p->op, T_u32, emu_same_width(t, 4), emu_plain));
+  return lop3_predicate(p, d, &q, boolean ? BOOL_or : BOOL_and);
 }
 
 static int decode_bfe(emu_parser *p) {

@@ -36,7 +36,8 @@ static int compare(emu_parser *p, emu_kind kind, emu_type to) {
   emu_lane_fn fn = comparison_of(p, which, t);
   int b = emu_type_bytes(t);
   bool narrow = kind == KIND_set && emu_type_bytes(to) != 2 && emu_type_bytes(to) != 4;
-  if (!fn || narrow || (kind == KIND_setp && emu_type_kind(t) == 'v')) {
+  const bool pair = emu_type_kind(t) == 'v', one = p->statement.operands[0].second == EMU_NONE;
+  if (!fn || narrow || (kind == KIND_setp && pair && one)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, boolean ? 4 : 3, boolean ? 4 : 3));
@@ -194,7 +195,23 @@ static int decode_mov(emu_parser *p) {
 
 /* ---- conversions ---- */
 
+/* cvt.pack.sat.u16.s32 d, a, b; with 8 bits cvt.pack.sat.u8.s32.b32 d, a, b, c */
+static int decode_cvt_pack(emu_parser *p) {
+  static const char *const names[] = {"u16", "s16", "u8", "s8", NULL};
+  const int which = emu_mod_choice(p, names);
+  const bool sat = emu_mod(p, "sat");
+  const emu_type from = emu_mod_type(p), c = emu_mod_type(p);
+  if (which < 0 || !sat || from != T_s32 || c != (which > 1 ? T_b32 : T_none)) {
+    return emu_unsupported(p, "");
+  }
+  return emu_emit(p, (emu_op)(OP_packu16 + which), T_s32, emu_same_width(T_s32, which > 1 ? 3 : 2),
+                  emu_plain);
+}
+
 static int decode_cvt(emu_parser *p) {
+  if (emu_mod(p, "pack")) {
+    return decode_cvt_pack(p);
+  }
   static const char *const integers[] = {"rni", "rzi", "rmi", "rpi", NULL};
   int to_integer = emu_mod_choice(p, integers);
   emu_round round = emu_mod_round(p);

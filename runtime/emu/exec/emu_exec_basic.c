@@ -62,10 +62,25 @@ static uint32_t compare(emu_warp *w, const emu_insn *in) {
   return truth;
 }
 
+static uint32_t compare_half(emu_warp *w, const emu_insn *in, int half) {
+  uint16_t a[EMU_LANES_N], b[EMU_LANES_N];
+  const uint32_t *as = emu_src(w, in->o[2]), *bs = emu_src(w, in->o[3]);
+  uint32_t truth;
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    a[i] = (uint16_t)(as[i] >> (16 * half));
+    b[i] = (uint16_t)(bs[i] >> (16 * half));
+  }
+  in->fn(&truth, a, b, NULL, NULL);
+  return truth;
+}
+
+/* A pair gives one predicate for each half; other operands, the negation as well. */
 int exec_setp(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  uint32_t truth = compare(w, in), how = (uint32_t)in->more->mode[0];
+  bool two = emu_type_kind(in->more->from) == 'v';
+  uint32_t truth = two ? compare_half(w, in, 0) : compare(w, in);
+  uint32_t other = two ? compare_half(w, in, 1) : ~truth, how = (uint32_t)in->more->mode[0];
   uint32_t with = in->o[4] == EMU_NONE ? 0 : *(const uint32_t *)emu_src(w, in->o[4]);
-  uint32_t p = combine((int)how, truth, with), q = combine((int)how, ~truth, with);
+  uint32_t p = combine((int)how, truth, with), q = combine((int)how, other, with);
   emu_store(emu_reg(w, in->o[0]), &p, 0, mask);
   if (in->o[1] != EMU_NONE) {
     emu_store(emu_reg(w, in->o[1]), &q, 0, mask);
@@ -83,18 +98,6 @@ static uint64_t truth_value(emu_type t) {
   case T_bf16x2: return 0x3f80;
   default: return ~UINT64_C(0);
   }
-}
-
-static uint32_t compare_half(emu_warp *w, const emu_insn *in, int half) {
-  uint16_t a[EMU_LANES_N], b[EMU_LANES_N];
-  const uint32_t *as = emu_src(w, in->o[2]), *bs = emu_src(w, in->o[3]);
-  uint32_t truth;
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    a[i] = (uint16_t)(as[i] >> (16 * half));
-    b[i] = (uint16_t)(bs[i] >> (16 * half));
-  }
-  in->fn(&truth, a, b, NULL, NULL);
-  return truth;
 }
 
 int exec_set(emu_warp *w, const emu_insn *in, uint32_t mask) {

@@ -86,6 +86,16 @@ static inline uint32_t emu_bfind64(uint64_t v) {
 static inline int32_t emu_clamp32(int64_t v) {
   return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
 }
+static inline float emu_flush(float v) {
+  return v < 0x1p-126f && v > -0x1p-126f ? 0 : v;
+}
+/* two numbers, each clamped to its range, b in the lower of the fields */
+static inline uint32_t emu_clamp_pair(int32_t a, int32_t b, int32_t least, int32_t most, int bits) {
+  const uint32_t mask = (1u << bits) - 1;
+  a = a < least ? least : a > most ? most : a;
+  b = b < least ? least : b > most ? most : b;
+  return ((uint32_t)a & mask) << bits | ((uint32_t)b & mask);
+}
 static inline uint32_t emu_mask(uint32_t from, uint32_t n) {
   uint32_t bits = n > 31 ? ~0u : (1u << n) - 1;
   return from > 31 ? 0 : bits << from;

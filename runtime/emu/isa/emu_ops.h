@@ -21,7 +21,8 @@
   X(dp2alss) X(dp2ahuu) X(dp2ahus) X(dp2ahsu) X(dp2ahss) X(fma) X(fmarelu) X(rcp) X(sqrt)      \
   X(rsqrt) X(sin) X(cos) X(ex2) X(lg2) X(tanh) X(copysign) X(finite) X(infinite) X(number)     \
   X(notanumber) X(normal) X(subnormal) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(equ) X(neu)       \
-  X(ltu) X(leu) X(gtu) X(geu) X(num) X(nan) X(selp) X(slctf) X(slcts) X(satf)
+  X(ltu) X(leu) X(gtu) X(geu) X(num) X(nan) X(selp) X(slctf) X(slcts) X(satf)          \
+  X(packu16) X(packs16) X(packu8) X(packs8) X(mad24hisat)
 
 typedef enum emu_op {
 #define EMU_OP_ENUM(name) OP_##name,
@@ -97,8 +98,8 @@ typedef enum emu_op {
   X(satf, f64, double, double, a > 0.0 ? (a < 1.0 ? a : 1.0) : 0.0)                       \
   X(ex2, f16, uint16_t, uint16_t, F16(exp2f(H(a))))                                       \
   X(ex2, f16x2, uint32_t, uint32_t, EACH(F16, H, exp2f(x)))                               \
-  X(ex2, bf16, uint16_t, uint16_t, BF16(exp2f(BH(a))))                                    \
-  X(ex2, bf16x2, uint32_t, uint32_t, EACH(BF16, BH, exp2f(x)))                            \
+  X(ex2, bf16, uint16_t, uint16_t, BF16(emu_flush(exp2f(BH(a)))))                                    \
+  X(ex2, bf16x2, uint32_t, uint32_t, EACH(BF16, BH, emu_flush(exp2f(x))))                            \
   X(tanh, f16, uint16_t, uint16_t, F16(tanhf(H(a))))                                      \
   X(tanh, f16x2, uint32_t, uint32_t, EACH(F16, H, tanhf(x)))                              \
   X(tanh, bf16, uint16_t, uint16_t, BF16(tanhf(BH(a))))                                   \
@@ -117,6 +118,8 @@ typedef enum emu_op {
 #define EMU_BINARY(X)                                                                           \
   EMU_EACH_U(X, add, a + b)                                                                     \
   EMU_EACH_U(X, sub, a - b)                                                                     \
+  X(packu16, s32, uint32_t, int32_t, int32_t, emu_clamp_pair(a, b, 0, 0xffff, 16)) \
+  X(packs16, s32, uint32_t, int32_t, int32_t, emu_clamp_pair(a, b, -0x8000, 0x7fff, 16)) \
   X(addsat, s32, int32_t, int32_t, int32_t, emu_clamp32((int64_t)a + b))                        \
   X(subsat, s32, int32_t, int32_t, int32_t, emu_clamp32((int64_t)a - b))                        \
   X(mul, u16, uint16_t, uint16_t, uint16_t, (uint32_t)a * b)                                    \
@@ -225,6 +228,9 @@ typedef enum emu_op {
     (uint64_t)(((__int128)a * b) >> 64) + c)                                                     \
   X(madhisat, s32, int32_t, int32_t, int32_t, int32_t,                                           \
     emu_clamp32((((int64_t)a * b) >> 32) + c))                                                   \
+  X(packu8, s32, uint32_t, int32_t, int32_t, uint32_t, c << 16 | emu_clamp_pair(a, b, 0, 0xff, 8)) \
+  X(packs8, s32, uint32_t, int32_t, int32_t, uint32_t, c << 16 | emu_clamp_pair(a, b, -0x80, 0x7f, 8)) \
+  X(mad24hisat, s32, int32_t, int32_t, int32_t, int32_t, emu_clamp32((S24(a) * S24(b) >> 16) + c)) \
   X(madwide, u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)a * b + c)                   \
   X(madwide, s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t)a * b) + c)          \
   X(madwide, u32, uint64_t, uint32_t, uint32_t, uint64_t, (uint64_t)a * b + c)                   \
