@@ -89,6 +89,7 @@ wrong '//@ kernel other' "the grid of other is missing: //@ grid ceildiv(n, BLOC
 prints "blockIdx.x * B" options emit "$kernel" n=1 --replace B
 wrong '#define B 64' "w.cu:16: this #define replaces the tuned value of B; write #ifndef B"
 refuses 2 "--param 'B=1,x y', column 3: 'x y' is not a value" "$autotune" emit "$kernel" --kernel k --param "B=1,x y"
+refuses 2 "takes no option --gird, did you mean --grid?" "$autotune" emit "$kernel" --gird 4
 refuses 2 "--param describes a CUDA file" "$autotune" sgemm --param B=1
 
 [ $bad = 0 ] || exit 1

@@ -29,8 +29,8 @@ bool cli_takes(const cli_verb *verb, const cli_option *o) {
 }
 
 static int unknown_option(const cli_verb *verb, const char *name, err *e) {
-  const char *names[N_OPTIONS];
-  size_t n = 0;
+  const char *names[N_OPTIONS + CLI_PLAIN_MOST];
+  size_t n = cli_plain_names(verb, names);
   for (size_t i = 0; i < N_OPTIONS; i++) {
     if (cli_takes(verb, &cli_options[i])) {
       names[n++] = cli_options[i].name;

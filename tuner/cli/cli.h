@@ -151,6 +151,9 @@ void cli_spell(const char *name, char *out, size_t n);
  * that is a word of its own. out  *is  it is one.  cli_plain_help -- these options */
 int cli_plain_parse(const cli_verb *verb, int argc, char **argv, int *i, arena *a, cli *c, bool *is,
                     err *e);
+enum { CLI_PLAIN_MOST = 64 };
+/* cli_plain_names -- their names, for suggestions; at most CLI_PLAIN_MOST */
+size_t cli_plain_names(const cli_verb *verb, const char **names);
 void cli_plain_help(FILE *f, const cli_verb *verb);
 /* cli_parse -- argv without the program's name; words are borrowed from argv.
  *     err ERR_USAGE  an unknown option (suggests the nearest), one that the verb does not take, a

@@ -62,6 +62,14 @@ int cli_plain_parse(const cli_verb *verb, int argc, char **argv, int *i, arena *
   return add_line(name, *rest ? rest + (*rest == '=') : argv[++*i], a, c, e);
 }
 
+size_t cli_plain_names(const cli_verb *verb, const char **names) {
+  size_t n = 0;
+  for (size_t i = 0; takes_plain(verb) && i < N_OPTIONS; i++) {
+    names[n++] = options[i].name;
+  }
+  return n;
+}
+
 void cli_plain_help(FILE *f, const cli_verb *verb) {
   if (!takes_plain(verb)) {
     return;
