@@ -27,6 +27,9 @@ static void module_close(emu_device *d, rt_module *module) {
       emu_heap_release(&d->heap, m->vars[i].address);
     }
   }
+  if (m->grid_workspace) {
+    emu_heap_release(&d->heap, m->grid_workspace);
+  }
   while (module->functions) {
     rt_function *f = module->functions;
     module->functions = f->next;
@@ -65,6 +68,20 @@ static void fill_variables(emu_device *d, emu_module *m) {
   }
 }
 
+/* Two words, size and barrier, which the driver passes to a cooperative launch.
+ * src: cooperative_groups/details/driver_abi.h */
+static int place_workspace(emu_device *d, emu_module *m, err *e) {
+  enum { NBYTES = 8 };
+  if (!m->has_grid_barrier) {
+    return 0;
+  }
+  TRY(emu_heap_alloc(&d->heap, NBYTES, "workspace of the grid", &m->grid_workspace, e));
+  const uint64_t offset = m->grid_workspace - EMU_GLOBAL_BASE;
+  memset(d->heap.data + offset, 0, NBYTES);
+  memset(d->heap.state + offset, BYTE_ALLOCATED | BYTE_WRITTEN, NBYTES);
+  return 0;
+}
+
 int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module **out, err *e) {
   rt_module *module = calloc(1, sizeof *module);
   *out = NULL;
@@ -77,6 +94,7 @@ int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module
     return rc;
   }
   rc = place_variables(self(d), module->m, e);
+  rc = rc ? rc : place_workspace(self(d), module->m, e);
   if (rc) {
     module_close(self(d), module);
     return rc;

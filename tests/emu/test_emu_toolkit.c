@@ -124,6 +124,24 @@ GROUPS_TEST(groups) {
   }
 }
 
+GROUPS_TEST(grid_barrier) {
+  enum { BLOCKS = 6, ROUNDS = 3 };
+  int in[BLOCKS], out[ROUNDS * BLOCKS] = {0};
+  for (int i = 0; i < BLOCKS; i++) {
+    in[i] = i * i;
+  }
+  rt_ptr from = fixture_copy(k, in, sizeof in), to = fixture_copy(k, out, sizeof out);
+  void *args[] = {&from, &to};
+  for (int launch = 0; launch < 2; launch++) {
+    fixture_ok(k, fixture_launch(k, "grid_barrier", BLOCKS, 64, 0, args));
+  }
+  fixture_read(k, out, to, sizeof out);
+  for (int i = 0; i < ROUNDS * BLOCKS; i++) {
+    const int before = i < BLOCKS ? 0 : out[i / BLOCKS * BLOCKS - BLOCKS + (i + 1) % BLOCKS];
+    assert_int_equal(out[i], in[i % BLOCKS] + before);
+  }
+}
+
 static float half(uint16_t h) {
   return (float)dtype_decode(DTYPE_f16, h);
 }

@@ -193,6 +193,8 @@ typedef struct emu_module {
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, the same for all kernels */
   int target;                            /* 90 for sm_90 */
   bool target_alone;                     /* sm_90a */
+  bool has_grid_barrier;                 /* reads %envreg1 and 2, as grid.sync() does */
+  uint64_t grid_workspace;               /* the driver's memory for grid.sync(); 0: none */
 } emu_module;
 
 enum { BUILTIN_vprintf = 1, BUILTIN_assertfail, BUILTIN_malloc, BUILTIN_free };

@@ -38,6 +38,8 @@ static const struct {
     {"%globaltimer_hi", SREG_globaltimer_hi},
     {"%dynamic_smem_size", SREG_dynamic_smem_size},
     {"%total_smem_size", SREG_total_smem_size},
+    {"%envreg1", SREG_envreg1},
+    {"%envreg2", SREG_envreg2},
     {"%tid.w", SREG_zero},
     {"%ctaid.w", SREG_zero},
     {"%ntid.w", SREG_one},

@@ -15,7 +15,8 @@ typedef enum emu_sreg {
   SREG_cluster_ctaid_x, SREG_cluster_ctaid_y, SREG_cluster_ctaid_z,
   SREG_cluster_nctaid_x, SREG_cluster_nctaid_y, SREG_cluster_nctaid_z, SREG_cluster_ctarank,
   SREG_cluster_nctarank, SREG_clusterid_x, SREG_clusterid_y, SREG_clusterid_z,
-  SREG_nclusterid_x, SREG_nclusterid_y, SREG_nclusterid_z, SREG_zero, SREG_one
+  SREG_nclusterid_x, SREG_nclusterid_y, SREG_nclusterid_z, SREG_zero, SREG_one,
+  SREG_envreg1, SREG_envreg2 /* high and low half of the address of the grid's workspace */
 } emu_sreg;
 /* clang-format on */
 

@@ -29,6 +29,7 @@ static int from_sreg(emu_parser *p, emu_operand *o) {
   in->imm = (int64_t)o->value;
   in->dbytes = (uint8_t)bytes;
   in->pipe = EMU_PIPE_alu;
+  p->m->has_grid_barrier |= o->value == SREG_envreg2;
   TRY(emu_def_temp(p, 0, bytes, &reg));
   *o = (emu_operand){.kind = OPERAND_REG, .reg = reg, .second = EMU_NONE, .symbol = -1};
   return 0;

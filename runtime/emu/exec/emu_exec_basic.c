@@ -229,6 +229,8 @@ static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   case SREG_globaltimer_hi: return nanoseconds() >> 32;
   case SREG_dynamic_smem_size: return l->dynamic_nbytes;
   case SREG_total_smem_size: return l->smem_nbytes;
+  case SREG_envreg1: return l->module->grid_workspace >> 32;
+  case SREG_envreg2: return (uint32_t)l->module->grid_workspace;
   case SREG_cluster_ctaid_x:
   case SREG_cluster_ctaid_y:
   case SREG_cluster_ctaid_z:
