@@ -228,6 +228,9 @@ typedef struct cli_kernel {
 } cli_kernel;
 /* cli_kernel_open -- close it with cli_kernel_close whether or not it failed */
 int cli_kernel_open(const cli *c, cli_kernel *k, err *e);
+/* cli_kernel_open_to_run -- the same; without fields the emulated device takes the template's first
+ * size for it, as the default problem may take it hours */
+int cli_kernel_open_to_run(const cli *c, cli_kernel *k, err *e);
 void cli_kernel_close(cli_kernel *k);
 /* auto_kernel -- closed at the end of its block */
 #define auto_kernel __attribute__((cleanup(cli_kernel_close))) cli_kernel

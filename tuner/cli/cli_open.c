@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "db_trust.h"
+#include "emu.h"
 #include "open_device.h"
 #include "pipeline.h"
 #include "serve_former.h"
@@ -51,18 +52,28 @@ int cli_open_db_if_any(const cli *c, db **out, err *e) {
   return rc == ERR_NOTFOUND ? 0 : err_copy(e, rc, &why);
 }
 
-static int open_parts(const cli *c, cli_kernel *k, err *e) {
+static int choose_problem(const cli *c, bool runs, cli_kernel *k, err *e) {
+  const bool small = runs && c->n_words == 1 && rt_emu_is(k->device) && k->t->n_sizes_emu;
+  return small ? gen_problem_parse(k->t, k->t->sizes_emu[0], &k->problem, e)
+               : cli_problem(c, k->t, &k->problem, e);
+}
+
+static int open_parts(const cli *c, bool runs, cli_kernel *k, err *e) {
+  *k = (cli_kernel){0};
   TRY(cli_open_template(c, &k->memory, &k->t, e));
-  TRY(cli_problem(c, k->t, &k->problem, e));
-  gen_problem_text(k->t, &k->problem, &k->problem_text);
   TRY(rt_device_open(cli_device(c), &k->device, e));
+  TRY(choose_problem(c, runs, k, e));
+  gen_problem_text(k->t, &k->problem, &k->problem_text);
   TRY(rt_instance_new(k->t, &k->problem, &k->device->info, &k->g, e));
   return gen_config_parse(k->t, c->config ? c->config : "", &k->config, e);
 }
 
 int cli_kernel_open(const cli *c, cli_kernel *k, err *e) {
-  *k = (cli_kernel){0};
-  return open_parts(c, k, e);
+  return open_parts(c, false, k, e);
+}
+
+int cli_kernel_open_to_run(const cli *c, cli_kernel *k, err *e) {
+  return open_parts(c, true, k, e);
 }
 
 void cli_kernel_close(cli_kernel *k) {

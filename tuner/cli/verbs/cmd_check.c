@@ -134,7 +134,7 @@ static int check(checker *x, err *e) {
   TRY(cli_number("sample", x->c->sample, 1, INT32_MAX, 20, &n, e));
   TRY(cli_number("seed", x->c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_limit_time(x->c, &x->stop, e));
-  TRY(cli_kernel_open(x->c, &x->k, e));
+  TRY(cli_kernel_open_to_run(x->c, &x->k, e));
   TRY(choose_checks(x, e));
   TRY(cached_compiler_open(&x->compiler, e));
   TRY(rt_checker_new(x->k.device, x->compiler, &x->checker, e));

@@ -65,7 +65,7 @@ static int profile(profiler *x, err *e) {
   auto_image image = {0};
   const volatile sig_atomic_t *stop;
   TRY(cli_limit_time(x->c, &stop, e));
-  TRY(cli_kernel_open(x->c, &x->k, e));
+  TRY(cli_kernel_open_to_run(x->c, &x->k, e));
   if (!rt_emu_is(x->k.device)) {
     return err_set(e, ERR_USAGE,
                    "profile counts on the emulated device: --device emu; on a GPU use ncu");
