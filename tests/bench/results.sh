@@ -130,7 +130,7 @@ unseen_table() {
   printf '|---|---|---|---|---|---|---|---|---|---|\n'
   for file in "$folder"/unseen.*.txt; do
     peer=$(sed -n 's/^[a-z_]* on .*, \(.*\); warm.*/\1/p' "$file")
-    awk -v peer="$peer" '$2 == "all" { printf "| `%s` | %s | %s | %s | %s | %s | %s | %s %% | %s | %s |\n",
+    awk -v peer="$peer" '$2 ~ /^(all|[0-9]+)$/ && $1 ~ /^[a-z_]+$/ { total = $0 } END { $0 = total; printf "| `%s` | %s | %s | %s | %s | %s | %s | %s %% | %s | %s |\n",
       $1, $4, $5, $6, $7, $8, $9, $10, $12, peer }' "$file"
   done
 }
