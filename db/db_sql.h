@@ -140,6 +140,9 @@ int db_open_format(const char *path, db_mode mode, const db_format *format, db *
 /* db_remove -- delete a database and the files beside it; an absent one is no error */
 int db_remove(const char *path, err *e);
 
+/* db_schema_is_newest -- are its tables, views, indices and triggers those of a new database? In digest
+ * what db_check.c compares; false as well when reading fails */
+bool db_schema_is_newest(db *d, char digest[HASH_TEXT]);
 /* db_migrate -- bring an empty or older file to the version after the n-th step, in one
  * transaction.
  *   err  ERR_DB  another program's file, a newer one, or a step failed; then nothing has changed */

@@ -56,6 +56,14 @@ SCRATCH_TEST(test_images_come_back) {
   OK(s, db_verify(d, &s->e));
 }
 
+SCRATCH_TEST(test_schema_of_a_new_database_is_known) {
+  char digest[HASH_TEXT];
+  auto_db *d = open_writer(s);
+  if (!db_schema_is_newest(d, digest)) {
+    fail_msg("newest_schema in db_check.c is to be \"%s\"", digest);
+  }
+}
+
 SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome) {
   auto_db *d = open_writer(s);
   int64_t id = put_trial(s, d, "BX=64"), again;
