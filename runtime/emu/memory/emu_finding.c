@@ -89,7 +89,7 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
     f->thread[i] = w->tid[i][lane];
   }
   snprintf(f->kernel, sizeof f->kernel, "%s", w->launch->func->name);
-  char inlining[200];
+  char inlining[180];
   place_of(w, in, f->place, sizeof f->place);
   inlining_of(w, in, inlining, sizeof inlining);
   snprintf(f->message, sizeof f->message,
