@@ -14,7 +14,7 @@ typedef struct writer {
   err *e;
 } writer;
 
-enum { MAX_LINES = 100 + 20 * GEN_PLAIN_MAX };
+enum { MAX_LINES = 100 + 26 * GEN_PLAIN_MAX };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ static int add_extent(writer *w, const char *key, const gen_plain_text *from, bo
     TRY(part ? 0 : err_nomem(w->e));
     add_expression(w, part, presets);
     if (!p[n]) {
-      str_add(w->out, " }, ");
+      str_add(w->out, " },");
       return 0;
     }
     str_add(w->out, ", ");
@@ -117,6 +117,28 @@ static int add_fields(writer *w) {
   }
   line(w, "  },");
   return 0;
+}
+
+/* Is this a field, a parameter or a defined name? */
+static bool is_known(const gen_plain *x, const char *name) {
+  bool known = false;
+  for (size_t i = 0; i < x->n_fields; i++) {
+    known |= !strcmp(x->fields[i].name.p, name);
+  }
+  for (size_t i = 0; i < x->n_params; i++) {
+    known |= !strcmp(x->params[i].name.p, name);
+  }
+  for (size_t i = 0; i < x->n_defines; i++) {
+    known |= !strcmp(x->defines[i].name.p, name);
+  }
+  return known;
+}
+
+static int check_scalar(writer *w, const gen_plain_arg *arg) {
+  return arg->dir || !w->x->n_fields || arg->value.p != arg->name.p || is_known(w->x, arg->name.p)
+             ? 0
+             : gen_plain_fail(w->x, arg->name.at, w->e, "'%s' is no field: give its value, %s:%s=2",
+                              arg->name.p, arg->name.p, dtype_name(arg->type));
 }
 
 static void add_scalar(writer *w, const gen_plain_arg *arg) {
@@ -182,10 +204,11 @@ static void add_expected(writer *w, const gen_plain_arg *arg) {
   str_add(w->out, " }, optional = \"1 == 1\" },\n");
 }
 
-static void add_args(writer *w) {
+static int add_args(writer *w) {
   line(w, "  args = {");
   for (size_t i = 0; i < w->x->n_args; i++) {
     const gen_plain_arg *arg = &w->x->args[i];
+    TRY(check_scalar(w, arg));
     start(w, arg->name.at);
     str_addf(w->out, "    { \"%s\", \"%s\"", arg->name.p, dtype_name(arg->type));
     if (!arg->dir) {
@@ -203,6 +226,7 @@ static void add_args(writer *w) {
     add_expected(w, &w->x->args[i]);
   }
   line(w, "  },");
+  return 0;
 }
 
 static int add_space(writer *w) {
@@ -328,31 +352,42 @@ static int add_memset(writer *w, const gen_plain_stage *s) {
   return 0;
 }
 
+/* A mistake in what follows is told where it was written. */
+static void next_part(writer *w, gen_plain_place at) {
+  str_add(w->out, "\n      ");
+  start(w, at);
+}
+
 static int add_launch(writer *w, const gen_plain_stage *s, size_t i, bool presets) {
   const size_t n = strcspn(s->kernel.p, "< ");
   start(w, s->kernel.at);
   str_addf(w->out, "    { kernel = \"%.*s", (int)n, s->kernel.p);
   if (!s->kernel.p[n]) {
-    str_add(w->out, "\", ");
+    str_add(w->out, "\",");
   } else { /* a kernel of that name calls the instance */
     str_addf(w->out, "_instance%zu\", instance = ", i + 1);
     add_quoted(w->out, s->kernel.p);
-    str_add(w->out, ", ");
+    str_add(w->out, ",");
   }
+  next_part(w, s->grid.p ? s->grid.at : s->kernel.at);
   TRY(add_extent(w, "grid", &s->grid, presets, s));
+  next_part(w, s->block.p ? s->block.at : s->kernel.at);
   TRY(add_extent(w, "block", &s->block, presets, s));
   if (s->shared.p) {
+    next_part(w, s->shared.at);
     str_add(w->out, "smem = ");
     add_expression(w, s->shared.p, presets);
-    str_add(w->out, ", ");
+    str_add(w->out, ",");
   }
   if (s->when.p) {
     auto_str x = {0};
+    next_part(w, s->when.at);
     str_add(w->out, "when = ");
     gen_plain_expression(s->when.p, presets ? w->x : NULL, &x);
     add_quoted(w->out, str_text(&x));
-    str_add(w->out, ", ");
+    str_add(w->out, ",");
   }
+  next_part(w, s->args.p ? s->args.at : s->kernel.at);
   TRY(add_operands(w, s, presets));
   str_add(w->out, " },\n");
   return 0;
@@ -630,7 +665,7 @@ static void add_head(writer *w) {
 static int write(writer *w) {
   add_head(w);
   TRY(add_fields(w));
-  add_args(w);
+  TRY(add_args(w));
   TRY(add_space(w));
   add_derived(w);
   add_requires(w);

@@ -85,10 +85,14 @@ wrong '//@ arg z:f32[n]:im' "w.cu:16:18: the direction is in, out or inout, not 
 wrong '//@ arg z:f32[n]:in:zeros' "a fill is uniform(LEAST,MOST)"
 wrong '//@ require BB < 3' "w.cu:16: there is no 'BB' here; did you mean 'B'?"
 wrong '//@ define B2 = B2 + 1' "w.cu:16: there is no 'B2' here"
+wrong '//@ arg z:f32' "w.cu:16:9: 'z' is no field: give its value, z:f32=2"
+wrong '//@ kernel k; grid ceildiv(n, BB); block B' "w.cu:16: there is no 'BB' here; did you mean 'B'?"
 wrong '//@ kernel other' "the grid of other is missing: //@ grid ceildiv(n, BLOCK)"
 prints "blockIdx.x * B" options emit "$kernel" n=1 --replace B
 wrong '#define B 64' "w.cu:16: this #define replaces the tuned value of B; write #ifndef B"
 refuses 2 "--param 'B=1,x y', column 3: 'x y' is not a value" "$autotune" emit "$kernel" --kernel k --param "B=1,x y"
+refuses 1 "--block 'BB': there is no 'BB' here" "$autotune" emit "$kernel" n=1 --kernel k --param B=1,2 --grid 1 --block BB \
+  --arg n:i32
 refuses 2 "takes no option --gird, did you mean --grid?" "$autotune" emit "$kernel" --gird 4
 refuses 2 "--param describes a CUDA file" "$autotune" sgemm --param B=1
 
