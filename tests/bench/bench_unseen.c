@@ -682,7 +682,7 @@ static uint64_t first_seed(const bench *b) {
     bench_give_up("seeds", "--commit HASH, since this is not a checkout");
   }
   char digits[13];
-  snprintf(digits, sizeof digits, "%s", given);
+  snprintf(digits, sizeof digits, "%.12s", given);
   return strtoull(digits, NULL, 16);
 }
 
