@@ -314,6 +314,9 @@ static emitter *emitter_of(lua_State *L) {
 }
 
 static void emit(emitter *m, const char *p, size_t n) {
+  if (!n) {
+    return; /* p may be NULL */
+  }
   if (n > m->max_n - m->out->n) {
     m->b->spent = true;
     luaL_error(m->b->L, "the source is longer than the %I bytes it may have",

@@ -33,8 +33,8 @@ static void put_number(void *at, double x, const char *type) {
   const float f = (float)x;
   const double m = frexp(fabs(x), &e); /* in [1/2, 1) */
   const int bf16 = !strcmp(type, "bf16"), digits = bf16 ? 7 : 10, bias = bf16 ? 126 : 14;
-  const uint16_t half = (uint16_t)((x < 0) << 15 | (e + bias) << digits |
-                                   ((int)ldexp(m, digits + 1) & ((1 << digits) - 1)));
+  const uint16_t half = (uint16_t)((unsigned)(x < 0) << 15 | (unsigned)(e + bias) << digits |
+                                   ((unsigned)ldexp(m, digits + 1) & ((1u << digits) - 1)));
   const void *from = size_of(type) == 8   ? (const void *)&x
                      : size_of(type) == 4 ? (const void *)&f
                                           : &half;

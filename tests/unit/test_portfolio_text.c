@@ -315,10 +315,10 @@ TEST(test_the_range_is_kept) {
   err e = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   assert_ok(portfolio_read(t, good, &a, &c, &e), &e);
-  int64_t inside[] = {8, 16384, 100, 1, 0, 4, 4, 4, 0, 0, 0, 0},
-          small[] = {7, 100, 100, 1, 0, 4, 4, 4, 0, 0, 0, 0},
-          large[] = {100, 100, 16385, 1, 0, 4, 4, 4, 0, 0, 0, 0},
-          other[] = {100, 100, 100, 1, 1, 4, 4, 4, 0, 0, 0, 0};
+  int64_t inside[GEN_MAX_FIELDS] = {8, 16384, 100, 1, 0, 4, 4, 4},
+          small[GEN_MAX_FIELDS] = {7, 100, 100, 1, 0, 4, 4, 4},
+          large[GEN_MAX_FIELDS] = {100, 100, 16385, 1, 0, 4, 4, 4},
+          other[GEN_MAX_FIELDS] = {100, 100, 100, 1, 1, 4, 4, 4};
   assert_non_null(portfolio_leaf(t, &c, inside));
   assert_null(portfolio_leaf(t, &c, small));
   assert_null(portfolio_leaf(t, &c, large));

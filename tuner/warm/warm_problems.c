@@ -23,7 +23,9 @@ static int add(collector *c, const gen_problem *p, err *e) {
     const size_t most = c->most ? 2 * c->most : 64;
     gen_problem *more = ARENA_ARRAY(c->a, gen_problem, most);
     TRY(more ? 0 : err_nomem(e));
-    memcpy(more, c->out->p, c->out->n * sizeof *more);
+    if (c->out->n) {
+      memcpy(more, c->out->p, c->out->n * sizeof *more);
+    }
     c->out->p = more;
     c->most = most;
   }
