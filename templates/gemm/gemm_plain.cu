@@ -10,8 +10,8 @@ __device__ __forceinline__ unsigned pair(wide low, wide high) {
 }
 
 // Adds 16 steps along k of the warp's 16 rows and 8 columns, from `column` on.
-__device__ __forceinline__ void multiply_16(float (&c)[4], const column_of_16 *a, const column_of_16 *b,
-                                            int column) {
+__device__ __forceinline__ void multiply_16(float (&c)[4], const column_of_16 *a,
+                                            const column_of_16 *b, int column) {
   const int quad = threadIdx.x % 32 / 4, first = threadIdx.x % 4 * 2;
   const auto rows = [&](int k, int row) { return pair(a[k][row], a[k + 1][row]); };
   const auto columns = [&](int k) { return pair(b[k][column + quad], b[k + 1][column + quad]); };
@@ -25,8 +25,8 @@ __device__ __forceinline__ void multiply_16(float (&c)[4], const column_of_16 *a
   }
 }
 
-__device__ __forceinline__ void multiply_16(double (&c)[4], const column_of_16 *a, const column_of_16 *b,
-                                            int column) {
+__device__ __forceinline__ void multiply_16(double (&c)[4], const column_of_16 *a,
+                                            const column_of_16 *b, int column) {
   const int quad = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
 #pragma unroll
   for (int k = 0; k < 16; k += 4) {

@@ -190,8 +190,8 @@ __device__ __forceinline__ void put_run(const number *sums, const result &to, nu
 #pragma unroll
   for (int e = 0; e < V; e++) {
     const int at = (i + e) % size;
-    v.e[e] =
-        epilogue(scaled(to.alpha, sum.e[e], to.beta, v.e[e]), at % s.m, at / s.m, to.scales, to.biases);
+    v.e[e] = epilogue(scaled(to.alpha, sum.e[e], to.beta, v.e[e]), at % s.m, at / s.m, to.scales,
+                      to.biases);
   }
   *there = v;
 }

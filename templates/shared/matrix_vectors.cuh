@@ -255,7 +255,7 @@ __device__ __forceinline__ long long found_at(int split, int o, int n) {
 // result, whatever OUT is.
 __device__ __forceinline__ void finish(const results &to, int splits, const wide *partial) {
   constexpr int ALL = OUT * VECTORS;
-  constexpr int SIDE = ALL < BLOCK ? ALL : BLOCK;  // threads on different results
+  constexpr int SIDE = ALL < BLOCK ? ALL : BLOCK;       // threads on different results
   constexpr int GROUPS = ONE_ORDER ? 1 : BLOCK / SIDE;  // threads on the same one
   wide *shared = reinterpret_cast<wide *>(memory);
 #pragma unroll 1
