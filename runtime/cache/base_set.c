@@ -19,12 +19,12 @@ struct base_set {
 
 base_set *base_set_open(err *why) {
   base_set *b = calloc(1, sizeof *b);
-  int rc = b ? base_path_find(&b->memory, &b->path, why) : err_nomem(why);
-  rc = rc ? rc : base_images_open(b->path, &b->images, why);
-  if (rc) {
-    if (b) {
-      arena_clear(&b->memory);
-    }
+  if (!b) {
+    err_nomem(why);
+    return NULL;
+  }
+  if (base_path_find(&b->memory, &b->path, why) || base_images_open(b->path, &b->images, why)) {
+    arena_clear(&b->memory);
     free(b);
     return NULL;
   }

@@ -515,7 +515,8 @@ CONTEXT_TEST(better_kernel_takes_over_in_memory_of_the_caller) {
     host[i] = i;
   }
   reopen_sum(f);
-  const int *x = (const int *)vector_new(f, (const float *)host, SUMMED);
+  const int *x =
+      (const int *)(const void *)vector_new(f, (const float *)(const void *)host, SUMMED);
   const size_t least = sum_nbytes(f, x);
   void *memory = new_memory(f, least, NBYTES), *captured = new_memory(f, least, NBYTES);
   assert_true(info_of(f, sum_problem).better_pending);

@@ -101,7 +101,7 @@ static void assert_counts(fixture *f, int bins) {
     }
   }
   float *dx = vector_new(f, x, N);
-  void *dy = vector_new(f, (const float *)y, (size_t)bins);
+  void *dy = vector_new(f, (const float *)(const void *)y, (size_t)bins);
   OK(f, tuned_histogram(f->ctx, NULL, "f32", bins, LOWER, 2 * bins, N, dx, dy, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, y, dy, (size_t)bins * sizeof *y, &f->err));
   assert_memory_equal(y, expected, (size_t)bins * sizeof *y);
@@ -128,7 +128,8 @@ static void assert_segment_sums(fixture *f) {
     sums[(i >= starts[1]) + (i >= starts[2])] += x[i];
   }
   float *dx = vector_new(f, x, N), *dy = vector_new(f, y, SEGMENTS);
-  int32_t *dstarts = (int32_t *)vector_new(f, (const float *)starts, SEGMENTS);
+  int32_t *dstarts =
+      (int32_t *)(void *)vector_new(f, (const float *)(const void *)starts, SEGMENTS);
   OK(f, tuned_segmented_reduce(f->ctx, NULL, "sum", "f32", N, SEGMENTS, dstarts, dx, dy, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, y, dy, sizeof y, &f->err));
   assert_memory_equal(y, sums, sizeof y);

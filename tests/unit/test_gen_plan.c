@@ -176,7 +176,7 @@ TEST(launches_may_overlap) {
 static double metric(street *s, const char *text, const char *config) {
   const double x[GEN_MEASURED] = {
       [GEN_MEASURED_sec] = 0.5, [GEN_MEASURED_joules] = 3, [GEN_MEASURED_registers] = 40};
-  gen_metric m;
+  gen_metric m = {0};
   double value;
   assert_ok(gen_config_parse(s->t, config, &s->c, &s->e), &s->e);
   assert_ok(gen_metric_parse(s->t, text, &s->a, &m, &s->e), &s->e);
@@ -186,7 +186,7 @@ static double metric(street *s, const char *text, const char *config) {
 
 TEST(metrics_read_what_was_measured) {
   auto_street s = street_mini("sizes", METRICS, "n=100");
-  gen_metric m;
+  gen_metric m = {0};
   const gen_data *d;
   assert_int_equal(s.t->n_metrics, 2);
   assert_string_equal(s.t->metrics[1].name, "cost");
@@ -212,7 +212,7 @@ TEST(metrics_are_checked) {
                                          {"factor", "there is no 'factor'"}};
   auto_street s = street_mini("sizes", METRICS, "n=100");
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    gen_metric m;
+    gen_metric m = {0};
     err e = {0};
     assert_fails(gen_metric_parse(s.t, wrong[i][0], &s.a, &m, &e), &e, ERR_USAGE, wrong[i][1]);
   }

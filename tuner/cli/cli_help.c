@@ -82,7 +82,8 @@ int cli_check_word(const cli *c, err *e) {
   enum { MOST = 512 };
   auto_arena a = {0};
   gen_options o;
-  const char *const *families = NULL, *names[MOST];
+  const char *const *families = NULL;
+  const char *names[MOST];
   size_t n = 0, n_families = 0;
   const char *word = c->n_words ? c->words[0] : "";
   if (!*word || strpbrk(word, "/.=")) {

@@ -87,7 +87,7 @@ static inline int32_t emu_clamp32(int64_t v) {
   return v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v;
 }
 static inline float emu_flush(float v) {
-  return v < 0x1p-126f && v > -0x1p-126f ? 0 : v;
+  return __builtin_fabsf(v) < 0x1p-126f ? 0 : v;
 }
 /* two numbers, each clamped to its range, b in the lower of the fields */
 static inline uint32_t emu_clamp_pair(int32_t a, int32_t b, int32_t least, int32_t most, int bits) {
