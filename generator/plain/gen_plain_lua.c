@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "gen_plain_value.h"
 
 typedef struct writer {
@@ -555,7 +556,7 @@ static void add_one(writer *w, const char *key, const gen_plain_text *text, cons
 static bool reads_only_fields(const gen_plain *x, const char *p) {
   for (; *p; p++) {
     size_t n = 0;
-    for (; gen_plain_in_name(p[n]); n++) {
+    for (; c_name_has(p[n]); n++) {
     }
     bool known = !n || isdigit((unsigned char)*p) || p[n] == '(';
     for (size_t i = 0; i < x->n_fields; i++) {

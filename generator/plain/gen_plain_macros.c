@@ -1,10 +1,10 @@
 /* Does the text define what is tuned? */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "gen_plain.h"
 
 enum { MAX_NESTED = 64 };
@@ -25,26 +25,10 @@ typedef struct checker {
   err *e;
 } checker;
 
-static bool in_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t word_length(const char *p) {
-  size_t n = 0;
-  while (in_word(p[n])) {
-    n++;
-  }
-  return n;
-}
-
-static bool is(const char *p, size_t n, const char *word) {
-  return strlen(word) == n && !memcmp(p, word, n);
-}
-
 /* #ifndef NAME, #if !defined(NAME) */
 static bool guards(const condition *c, const char *name) {
   const char *at = memmem(c->p, c->n, name, strlen(name));
-  return at && !in_word(at[strlen(name)]) && !in_word(at[-1]) &&
+  return at && !c_name_has(at[strlen(name)]) && !c_name_has(at[-1]) &&
          (!strncmp(c->p, "ifndef", 6) || memmem(c->p, c->n, "!defined", 8) ||
           memmem(c->p, c->n, "! defined", 9));
 }
@@ -66,9 +50,9 @@ static int check_name(checker *k, const char *name, bool defines) {
 
 static int check_definition(checker *k, const char *p, bool defines) {
   p += strspn(p, " \t");
-  const size_t n = word_length(p);
+  const size_t n = c_name_length(p);
   for (size_t i = 0; i < k->n_names; i++) {
-    if (is(p, n, k->names[i])) {
+    if (c_name_is(p, n, k->names[i])) {
       return check_name(k, k->names[i], defines);
     }
   }
@@ -86,17 +70,17 @@ static void note_place(checker *k, const char *p, const char *end) {
 
 static int check_directive(checker *k, const char *p, const char *end) {
   p += strspn(p, " \t");
-  const size_t n = word_length(p);
-  if (is(p, n, "define") || is(p, n, "undef")) {
+  const size_t n = c_name_length(p);
+  if (c_name_is(p, n, "define") || c_name_is(p, n, "undef")) {
     return check_definition(k, p + n, *p == 'd');
   }
-  if (is(p, n, "line")) {
+  if (c_name_is(p, n, "line")) {
     note_place(k, p + n, end);
   } else if (n >= 2 && !memcmp(p, "if", 2) && k->n < MAX_NESTED) {
     k->stack[k->n++] = (condition){p, (size_t)(end - p)};
-  } else if ((is(p, n, "else") || is(p, n, "elif")) && k->n) {
+  } else if ((c_name_is(p, n, "else") || c_name_is(p, n, "elif")) && k->n) {
     k->stack[k->n - 1].n = 0; /* where the name is defined already */
-  } else if (is(p, n, "endif")) {
+  } else if (c_name_is(p, n, "endif")) {
     k->n -= k->n > 0;
   }
   return 0;

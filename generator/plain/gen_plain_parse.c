@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "gen_lex.h"
 #include "gen_plain.h"
 
@@ -58,14 +59,6 @@ static bool skip(cursor *c, char mark) {
   return true;
 }
 
-static size_t name_length(const char *p) {
-  size_t n = 0;
-  while (isalnum((unsigned char)p[n]) || p[n] == '_') {
-    n++;
-  }
-  return n;
-}
-
 /* The next n characters without the blanks at their end; the cursor moves behind them. */
 static int take(parser *k, cursor *c, size_t n, gen_plain_text *out) {
   size_t length = n;
@@ -79,7 +72,7 @@ static int take(parser *k, cursor *c, size_t n, gen_plain_text *out) {
 
 static int take_name(parser *k, cursor *c, const char *what, gen_plain_text *out) {
   skip_blanks(c);
-  const size_t n = name_length(c->p);
+  const size_t n = c_name_length(c->p);
   if (!n || isdigit((unsigned char)*c->p)) {
     return FAIL(k, c->at, "here belongs %s, not '%.40s'", what, *c->p ? c->p : "the end");
   }
@@ -255,7 +248,7 @@ static int read_fill(parser *k, cursor *c, gen_plain_arg *arg) {
   if (arg->dir && !strcmp(arg->dir, "out")) {
     return FAIL(k, c->at, "an out buffer is poisoned before each launch and has no fill");
   }
-  const size_t n = name_length(c->p);
+  const size_t n = c_name_length(c->p);
   if (!n || c->p[n] != '(' || c->p[strlen(c->p) - 1] != ')') {
     return FAIL(
         k, c->at,

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "gen_plain.h"
 
 enum { MAX_NESTED = 64 };
@@ -32,31 +33,15 @@ typedef struct reader {
   size_t n_replaced;
 } reader;
 
-static bool in_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
-static size_t word_length(const char *p) {
-  size_t n = 0;
-  while (in_word(p[n])) {
-    n++;
-  }
-  return n;
-}
-
 static void blank(reader *r, size_t from, size_t to) {
   for (size_t i = from; i < to; i++) {
     r->out[i] = r->out[i] == '\n' ? '\n' : ' ';
   }
 }
 
-static bool is(const char *p, size_t n, const char *word) {
-  return strlen(word) == n && !memcmp(p, word, n);
-}
-
 static bool among(const char *p, size_t n, const char *const *words) {
   for (; *words; words++) {
-    if (is(p, n, *words)) {
+    if (c_name_is(p, n, *words)) {
       return true;
     }
   }
@@ -175,7 +160,7 @@ static const char integers[] =
     "long; using uint64_t = unsigned long; using uintptr_t = unsigned long;";
 
 static bool is_integer_header(const char *name, size_t n) {
-  return is(name, n, "stdint.h") || is(name, n, "cstdint");
+  return c_name_is(name, n, "stdint.h") || c_name_is(name, n, "cstdint");
 }
 
 /* Where out gets those declarations. */
@@ -187,9 +172,9 @@ static void note_insert(reader *r, size_t at) {
 
 static bool is_replaced(const reader *r, const char *p) {
   p += strspn(p, " \t");
-  const size_t n = word_length(p);
+  const size_t n = c_name_length(p);
   for (size_t i = 0; i < r->n_replaced; i++) {
-    if (is(p, n, r->replaced[i])) {
+    if (c_name_is(p, n, r->replaced[i])) {
       return true;
     }
   }
@@ -200,8 +185,8 @@ static size_t directive(reader *r, size_t i, int *depth, int *saved, int *n_save
   const size_t end = line_end(r, i);
   const char *p = r->p + i + 1;
   p += strspn(p, " \t");
-  const size_t n = word_length(p);
-  if (is(p, n, "include")) {
+  const size_t n = c_name_length(p);
+  if (c_name_is(p, n, "include")) {
     const char *name = p + n + strspn(p + n, " \t");
     const size_t length = *name == '<' || *name == '"' ? strcspn(name + 1, ">\"\n") : 0;
     if (length && is_host_header(name + 1, length)) {
@@ -210,13 +195,13 @@ static size_t directive(reader *r, size_t i, int *depth, int *saved, int *n_save
         note_insert(r, i);
       }
     }
-  } else if (is(p, n, "define") && is_replaced(r, p + n)) {
+  } else if (c_name_is(p, n, "define") && is_replaced(r, p + n)) {
     blank(r, i, end);
-  } else if (is(p, n, "if") || is(p, n, "ifdef") || is(p, n, "ifndef")) {
+  } else if (c_name_is(p, n, "if") || c_name_is(p, n, "ifdef") || c_name_is(p, n, "ifndef")) {
     saved[*n_saved < MAX_NESTED ? (*n_saved)++ : MAX_NESTED - 1] = *depth;
-  } else if ((is(p, n, "else") || is(p, n, "elif")) && *n_saved) {
+  } else if ((c_name_is(p, n, "else") || c_name_is(p, n, "elif")) && *n_saved) {
     *depth = saved[*n_saved - 1]; /* another text for the same brackets */
-  } else if (is(p, n, "endif") && *n_saved) {
+  } else if (c_name_is(p, n, "endif") && *n_saved) {
     --*n_saved;
   }
   return end;
@@ -228,7 +213,7 @@ static size_t directive(reader *r, size_t i, int *depth, int *saved, int *n_save
 static const char *macro(const reader *r, const char *name, size_t n) {
   for (const char *p = r->p; (p = strstr(p, "#define")); p += 7) {
     const char *q = p + 7 + strspn(p + 7, " \t");
-    if (!strncmp(q, name, n) && !in_word(q[n])) {
+    if (!strncmp(q, name, n) && !c_name_has(q[n])) {
       return q + n;
     }
   }
@@ -257,12 +242,13 @@ static void note_word(const reader *r, head *h, const char *p, size_t n) {
   if (first) {
     snprintf(h->first, sizeof h->first, "%.*s", (int)(n < 63 ? n : 63), p);
   }
-  if (is(p, n, "__global__") && !h->kernel) {
+  if (c_name_is(p, n, "__global__") && !h->kernel) {
     h->kernel = (size_t)(p - r->p) + 1;
   }
-  h->constant = h->constant || is(p, n, "const") || is(p, n, "extern") || is(p, n, "friend");
-  h->namespace_ = h->namespace_ || is(p, n, "namespace");
-  h->template_ = h->template_ || (first && is(p, n, "template"));
+  h->constant = h->constant || c_name_is(p, n, "const") || c_name_is(p, n, "extern") ||
+                c_name_is(p, n, "friend");
+  h->namespace_ = h->namespace_ || c_name_is(p, n, "namespace");
+  h->template_ = h->template_ || (first && c_name_is(p, n, "template"));
   h->device = h->device || among(p, n, device) || is_device_macro(r, p, n, first);
   h->type = h->type || (!h->called && among(p, n, type));
   h->keep = h->keep || (first && among(p, n, keep));
@@ -272,7 +258,8 @@ static void note_word(const reader *r, head *h, const char *p, size_t n) {
 static void blank_words(reader *r, size_t from, size_t to) {
   static const char *const words[] = {"static", "inline", "__forceinline__", NULL};
   for (size_t i = from; i < to; i++) {
-    const size_t n = in_word(r->p[i]) && (!i || !in_word(r->p[i - 1])) ? word_length(r->p + i) : 0;
+    const size_t n =
+        c_name_has(r->p[i]) && (!i || !c_name_has(r->p[i - 1])) ? c_name_length(r->p + i) : 0;
     if (n && among(r->p + i, n, words)) {
       blank(r, i, i + n);
     }
@@ -379,16 +366,16 @@ static void word(reader *r, walk *w, size_t n) {
   if (!w->braces) {
     if (!*h->first) {
       h->start = r->i;
-      h->explicit_ = is(p, n, "template") && p[n + strspn(p + n, " \t\n")] != '<';
+      h->explicit_ = c_name_is(p, n, "template") && p[n + strspn(p + n, " \t\n")] != '<';
     }
     note_word(r, h, p, n);
-    if (is(p, n, "extern")) {
+    if (c_name_is(p, n, "extern")) {
       const char *q = p + n + strspn(p + n, " \t");
       h->linkage = h->linkage || *q == '"';
     }
   }
   r->i += n;
-  if (is(p, n, "operator")) { /* its = is no assignment, its () no call */
+  if (c_name_is(p, n, "operator")) { /* its = is no assignment, its () no call */
     r->i += strcspn(r->p + r->i, "(");
     r->i += !strncmp(r->p + r->i, "()", 2) ? 2 : 0;
   }
@@ -409,8 +396,8 @@ static void step(reader *r, walk *w, bool *line_start) {
     *line_start = started;
   } else if (*p == '"' || (*p == '\'' && !is_digit_separator(r, r->i))) {
     r->i = quoted_end(r, r->i);
-  } else if (in_word(*p)) {
-    word(r, w, word_length(p));
+  } else if (c_name_has(*p)) {
+    word(r, w, c_name_length(p));
   } else {
     r->i++;
     mark(r, w, *p);

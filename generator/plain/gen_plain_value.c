@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "c_name.h"
 #include "gen_lex.h"
 
 enum { MAX_VALUES = 4096 };
@@ -76,11 +77,11 @@ void gen_plain_expand(const char *p, const gen_plain *x, size_t n_defines, str *
     if (*p == '"' || *p == '\'') {
       str_add_n(out, p, n = quoted_length(p));
     } else if (isdigit((unsigned char)*p)) { /* 1e-5 and 0x10 contain letters */
-      for (; gen_plain_in_name(p[n]) || p[n] == '.'; n++) {
+      for (; c_name_has(p[n]) || p[n] == '.'; n++) {
       }
       str_add_n(out, p, n);
-    } else if (gen_plain_in_name(*p)) {
-      for (; gen_plain_in_name(p[n]); n++) {
+    } else if (c_name_has(*p)) {
+      for (; c_name_has(p[n]); n++) {
       }
       add_name(x, n_defines, p, n, out);
     } else {
@@ -204,7 +205,7 @@ static const char *value_in_file(const gen_plain *x, const char *name, arena *a)
   for (const char *p = x->text; (p = strstr(p, "#define")); p += 7) {
     const char *q = p + 7 + strspn(p + 7, " \t");
     const size_t n = strlen(name);
-    if (!strncmp(q, name, n) && !gen_plain_in_name(q[n])) {
+    if (!strncmp(q, name, n) && !c_name_has(q[n])) {
       q += n;
       q += strspn(q, " \t(");
       return arena_text_n(a, q, strcspn(q, " \t)\r\n/"));
@@ -216,7 +217,7 @@ static const char *value_in_file(const gen_plain *x, const char *name, arena *a)
 static bool has_value(const char *list, const char *value) {
   const size_t n = strlen(value);
   for (const char *p = list; n && (p = strstr(p, value)); p++) {
-    if ((p == list || (!gen_plain_in_name(p[-1]) && p[-1] != '-')) && !gen_plain_in_name(p[n])) {
+    if ((p == list || (!c_name_has(p[-1]) && p[-1] != '-')) && !c_name_has(p[n])) {
       return true;
     }
   }

@@ -5,11 +5,9 @@
 
 #include <ctype.h>
 
+#include "c_name.h"
 #include "gen_plain.h"
 
-static inline bool gen_plain_in_name(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
 static inline bool gen_plain_is_number(const char *p) {
   return isdigit((unsigned char)*p) || *p == '-';
 }

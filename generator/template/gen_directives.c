@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c_name.h"
+
 enum { MAX_MACROS = 512, MAX_DEPTH = 8 };
 
 typedef struct word {
@@ -30,10 +32,6 @@ typedef struct walk {
 } walk;
 
 /* ---- words ----------------------------------------------------------------------------------- */
-
-static bool in_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
 
 static bool starts(const char *p, const char *end, const char *with) {
   size_t n = strlen(with);
@@ -67,7 +65,7 @@ static const char *skip(const char *p, const char *end) {
 static word next_word(const char **p, const char *end) {
   while (*p < end) {
     const char *from = *p, *after = skip(from, end);
-    while (after == from && *p < end && in_word(**p)) {
+    while (after == from && *p < end && c_name_has(**p)) {
       ++*p;
     }
     if (*p > from && !isdigit((unsigned char)*from)) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "c_name.h"
 #include "compiler_option.h"
 #include "gen_directives.h"
 #include "gen_lex.h"
@@ -104,7 +105,7 @@ static bool uses(const str *text, const char *word) {
   size_t n = strlen(word);
   const char *start = str_text(text);
   for (const char *p = start; (p = strstr(p, word)); p++) {
-    bool before = p > start && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
+    bool before = p > start && c_name_has(p[-1]);
     if (!before && !isalnum((unsigned char)p[n])) {
       return true;
     }
@@ -121,26 +122,19 @@ static void add_integer(str *out, const char *name, int64_t v) {
   }
 }
 
-static bool in_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
 /* The length of NAME_value at p, else 0. Values start with a small letter or a digit. */
 static size_t enumerator_length(const char *start, const char *p, const char *name) {
   size_t n = strlen(name);
   const unsigned char first = (unsigned char)(p[n] == '_' ? p[n + 1] : 0);
-  if ((p > start && in_word(p[-1])) || !isalnum(first) || isupper(first)) {
+  if ((p > start && c_name_has(p[-1])) || !isalnum(first) || isupper(first)) {
     return 0;
   }
-  while (in_word(p[n])) {
-    n++;
-  }
-  return n;
+  return n + c_name_length(p + n);
 }
 
 static bool has_word(const char *text, const char *word, size_t n) {
   for (const char *p = text; *p; p++) {
-    if (!strncmp(p, word, n) && !in_word(p[n]) && (p == text || !in_word(p[-1]))) {
+    if (!strncmp(p, word, n) && !c_name_has(p[n]) && (p == text || !c_name_has(p[-1]))) {
       return true;
     }
   }
@@ -335,7 +329,7 @@ static bool defines_as(const char *text, const char *name, const gen_value *v) {
   for (const char *p = text; (p = strstr(p, "#define")); p += 7) {
     const char *q = p + 7 + strspn(p + 7, " \t");
     const size_t n = strlen(name);
-    if (strncmp(q, name, n) || in_word(q[n])) {
+    if (strncmp(q, name, n) || c_name_has(q[n])) {
       continue;
     }
     q += n + strspn(q + n, " \t");

@@ -6,11 +6,11 @@
 #define _GNU_SOURCE
 #include "compile_include.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "c_name.h"
 #include "str.h"
 
 static bool is_blank(char c) {
@@ -74,12 +74,9 @@ static const char *skip_hash(const char *p) {
 /* behind the word of a directive that reads a file; NULL: it is another */
 static const char *skip_word(const char *p) {
   static const char *const words[] = {"include", "include_next", "import", "embed"};
-  size_t n = 0;
-  while (isalnum((unsigned char)p[n]) || p[n] == '_') {
-    n++;
-  }
+  const size_t n = c_name_length(p);
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (strlen(words[i]) == n && !memcmp(p, words[i], n)) {
+    if (c_name_is(p, n, words[i])) {
       return p + n;
     }
   }

@@ -53,7 +53,7 @@ int export_name(const gen_template *t, const export_info *x, const char **name,
   bool ok = n > 0 && n < EXPORT_NAME && !isdigit((unsigned char)(*name)[0]);
   for (size_t i = 0; ok && i <= n; i++) {
     const char c = (*name)[i];
-    ok = !c || isalnum((unsigned char)c) || c == '_';
+    ok = !c || c_name_has(c);
     upper[i] = (char)toupper((unsigned char)c);
   }
   return ok ? 0

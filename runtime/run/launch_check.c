@@ -1,10 +1,10 @@
 #define _GNU_SOURCE
 #include "launch_check.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "str.h"
 
 static int stage_err(const gen_template *t, const gen_launch *l, err *e, const str *message) {
@@ -62,7 +62,7 @@ static size_t kernel_names(const char *image, size_t nbytes, char names[][NAME],
     while (n < most && (at = memmem(at, (size_t)(end - at), marks[k], length))) {
       at += length;
       size_t i = 0;
-      while (at + i < end && i < NAME - 1 && (isalnum((unsigned char)at[i]) || at[i] == '_')) {
+      while (at + i < end && i < NAME - 1 && c_name_has(at[i])) {
         names[n][i] = at[i];
         i++;
       }

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "t1.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "c_name.h"
 #include "dtype.h"
 #include "file.h"
 #include "python.h"
@@ -123,16 +123,9 @@ static size_t size_length(const job *j, const char *p, json_int_t *out) {
   return ok && problem_size(j, i, out) ? (end ? (size_t)(end + 1 - p) : n) : 0;
 }
 
-static bool in_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
 /* A name of BenchmarkConfig that is no parameter; its length. */
 static size_t config_length(const job *j, const char *p, json_int_t *out) {
-  size_t n = 0;
-  while (in_word(p[n])) {
-    n++;
-  }
+  const size_t n = c_name_length(p);
   char name[64] = "";
   if (n && n < sizeof name) {
     memcpy(name, p, n);
@@ -154,7 +147,7 @@ static void resolve(const job *j, const char *p, str *out) {
     } else if ((n = extreme_length(j, p, &extreme))) {
       str_addf(out, "%lld", (long long)extreme);
     } else {
-      for (n = 1; in_word(*p) && in_word(p[n]); n++) {
+      for (n = 1; c_name_has(*p) && c_name_has(p[n]); n++) {
       }
       str_add_n(out, p, n);
     }
@@ -259,7 +252,7 @@ static int add_conditions(job *j, const json_t *space) {
 static bool mentions(const char *text, const char *word) {
   const size_t n = strlen(word);
   for (const char *p = text; (p = strstr(p, word)); p++) {
-    if ((p == text || !in_word(p[-1])) && !in_word(p[n])) {
+    if ((p == text || !c_name_has(p[-1])) && !c_name_has(p[n])) {
       return true;
     }
   }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "file.h"
 #include "tuning.h"
 #include "verbs.h"
@@ -40,7 +41,7 @@ static size_t name_length(const char *text) {
 /* Rejects files of other text, such as scripts and tables. */
 static bool is_family(const char *name, size_t n) {
   size_t i = 0;
-  while (i < n && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
+  while (i < n && c_name_has(name[i])) {
     i++;
   }
   return i == n || (n > 4 && !strncmp(name + n - 4, ".lua", 4));
