@@ -182,7 +182,7 @@ $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
 $(B)/generator_digest.h: $(call find_files,generator,*.[ch])
 	@mkdir -p $(@D)
 	@echo "#define GENERATOR_DIGEST \"$$(cat $^ | sha256sum | cut -c 1-32)\"" > $@
-$(B)/generator/template/gen_source.o: $(B)/generator_digest.h
+$(B)/generator/template/gen_source_rows.o: $(B)/generator_digest.h
 
 # What is remembered of choices, likewise for one way to choose, and for what there is to choose from.
 $(B)/chooser_digest.h: $(call find_files,runtime/portfolio runtime/serve/choose runtime/run runtime/device,*.[ch]) \

@@ -219,5 +219,7 @@ void gen_push_values(gen_instance *g, const gen_config *c);
 int gen_device_limits(const gen_number *device, size_t n, int64_t out[GEN_MAX_DEVICE], err *e);
 /* gen_element_type -- the element type for this problem */
 dtype gen_element_type(const gen_instance *g, gen_element x);
+/* gen_code_of -- the text of the algorithm that the configuration chooses */
+gen_device_code *gen_code_of(tmpl *t, const gen_config *c);
 
 #endif
