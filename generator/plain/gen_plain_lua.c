@@ -122,15 +122,9 @@ static int add_fields(writer *w) {
 
 /* Is this a field, a parameter or a defined name? */
 static bool is_known(const gen_plain *x, const char *name) {
-  bool known = false;
+  bool known = gen_plain_is_macro(x, name);
   for (size_t i = 0; i < x->n_fields; i++) {
     known |= !strcmp(x->fields[i].name.p, name);
-  }
-  for (size_t i = 0; i < x->n_params; i++) {
-    known |= !strcmp(x->params[i].name.p, name);
-  }
-  for (size_t i = 0; i < x->n_defines; i++) {
-    known |= !strcmp(x->defines[i].name.p, name);
   }
   return known;
 }
@@ -555,9 +549,7 @@ static void add_one(writer *w, const char *key, const gen_plain_text *text, cons
 
 static bool reads_only_fields(const gen_plain *x, const char *p) {
   for (; *p; p++) {
-    size_t n = 0;
-    for (; c_name_has(p[n]); n++) {
-    }
+    const size_t n = c_name_length(p);
     bool known = !n || isdigit((unsigned char)*p) || p[n] == '(';
     for (size_t i = 0; i < x->n_fields; i++) {
       known = known || (strlen(x->fields[i].name.p) == n && !memcmp(x->fields[i].name.p, p, n));

@@ -10,7 +10,6 @@
 #include "c_name.h"
 #include "compiler_option.h"
 #include "gen_directives.h"
-#include "gen_lex.h"
 #include "gen_plain.h"
 #include "gen_tmpl.h"
 
