@@ -5,31 +5,22 @@
 
 #include "c_name.h"
 #include "gen_plain_value.h"
-
-typedef struct writer {
-  const gen_plain *x;
-  arena *a;
-  str *out;
-  gen_plain_place *places; /* per line of out */
-  size_t n_places;
-  err *e;
-} writer;
+#include "gen_plain_writer.h"
 
 enum { MAX_LINES = 100 + 26 * GEN_PLAIN_MAX };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* What follows up to the next line of out comes from there. */
-static void start(writer *w, gen_plain_place at) {
+void gen_plain_start(gen_plain_writer *w, gen_plain_place at) {
   w->places[w->n_places++] = at;
 }
 
-static void line(writer *w, const char *text) {
-  start(w, (gen_plain_place){0});
+void gen_plain_line(gen_plain_writer *w, const char *text) {
+  gen_plain_start(w, (gen_plain_place){0});
   str_addf(w->out, "%s\n", text);
 }
 
-static void add_quoted(str *out, const char *text) {
+void gen_plain_quote(str *out, const char *text) {
   str_add(out, "\"");
   for (; *text; text++) {
     str_addf(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
@@ -37,59 +28,25 @@ static void add_quoted(str *out, const char *text) {
   str_add(out, "\"");
 }
 
-/* A number as such, else in quotes, with parameters' defaults in place of parameters or not. */
-static void add_expression(writer *w, const char *text, bool presets) {
+void gen_plain_add_expression(gen_plain_writer *w, const char *text, bool presets) {
   auto_str s = {0};
   int64_t v;
   gen_plain_expression(text, presets ? w->x : NULL, &s);
   if (text_integer(str_text(&s), &v)) {
     str_addf(w->out, "%lld", (long long)v);
   } else {
-    add_quoted(w->out, str_text(&s));
-  }
-}
-
-static size_t part_length(const char *p) {
-  size_t n = 0;
-  int depth = 0;
-  for (; p[n] && (depth || p[n] != ','); n++) {
-    depth += (p[n] == '(') - (p[n] == ')');
-  }
-  return n;
-}
-
-/* "X, Y, Z", which may stand in parentheses */
-static int add_extent(writer *w, const char *key, const gen_plain_text *from, bool presets,
-                      const gen_plain_stage *stage) {
-  if (!from->p) {
-    return gen_plain_fail(w->x, stage->kernel.at, w->e, "the %s of %s is missing: %s", key,
-                          stage->kernel.p,
-                          *key == 'g' ? "//@ grid ceildiv(n, BLOCK)" : "//@ block BLOCK");
-  }
-  str_addf(w->out, "%s = { ", key);
-  for (const char *p = from->p;;) {
-    p += strspn(p, " \t");
-    const size_t n = part_length(p);
-    char *part = arena_text_n(w->a, p, n);
-    TRY(part ? 0 : err_nomem(w->e));
-    add_expression(w, part, presets);
-    if (!p[n]) {
-      str_add(w->out, " },");
-      return 0;
-    }
-    str_add(w->out, ", ");
-    p += n + 1;
+    gen_plain_quote(w->out, str_text(&s));
   }
 }
 
 /* ---- the parts of the table ------------------------------------------------------------------ */
 
-static int add_fields(writer *w) {
-  line(w, "  problem = {");
+static int add_fields(gen_plain_writer *w) {
+  gen_plain_line(w, "  problem = {");
   for (size_t i = 0; i < w->x->n_fields; i++) {
     const gen_plain_field *f = &w->x->fields[i];
     const char *dots = f->values.p ? strstr(f->values.p, "..") : "";
-    start(w, f->name.at);
+    gen_plain_start(w, f->name.at);
     str_addf(w->out, "    { \"%s\", ", f->name.p);
     if (!f->values.p) {
       str_add(w->out, "1, 2^31 - 1, ");
@@ -107,7 +64,7 @@ static int add_fields(writer *w) {
     }
     str_add(w->out, "default = ");
     if (f->preset.p) {
-      add_expression(w, f->preset.p, false);
+      gen_plain_add_expression(w, f->preset.p, false);
     } else if (!f->values.p) {
       str_add(w->out, "1024");
     } else {
@@ -116,7 +73,7 @@ static int add_fields(writer *w) {
     }
     str_add(w->out, " },\n");
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
   return 0;
 }
 
@@ -129,26 +86,26 @@ static bool is_known(const gen_plain *x, const char *name) {
   return known;
 }
 
-static int check_scalar(writer *w, const gen_plain_arg *arg) {
+static int check_scalar(gen_plain_writer *w, const gen_plain_arg *arg) {
   return arg->dir || !w->x->n_fields || arg->value.p != arg->name.p || is_known(w->x, arg->name.p)
              ? 0
              : gen_plain_fail(w->x, arg->name.at, w->e, "'%s' is no field: give its value, %s:%s=2",
                               arg->name.p, arg->name.p, dtype_name(arg->type));
 }
 
-static void add_scalar(writer *w, const gen_plain_arg *arg) {
+static void add_scalar(gen_plain_writer *w, const gen_plain_arg *arg) {
   const char *p = arg->value.p;
   const bool number = strspn(p, "-0123456789.e") == strlen(p);
   str_addf(w->out, ", %s = ", number ? "sample" : "value");
   if (number) {
     str_add(w->out, p);
   } else {
-    add_expression(w, p, false);
+    gen_plain_add_expression(w, p, false);
   }
 }
 
 /* "uniform(-1,1)" */
-static void add_fill(writer *w, const gen_plain_arg *arg) {
+static void add_fill(gen_plain_writer *w, const gen_plain_arg *arg) {
   const char *p = arg->fill.p;
   if (!p) {
     str_add(w->out, dtype_is_float(arg->type) ? ", fill = { \"uniform\", -1, 1 }"
@@ -166,19 +123,19 @@ static void add_fill(writer *w, const gen_plain_arg *arg) {
   if (n == 4 && !strncmp(p, "file", n)) { /* a name, whose / is none of numbers */
     const char *name = arena_text_n(w->a, p + n + 1, strlen(p + n + 1) - 1);
     str_add(w->out, ", ");
-    add_quoted(w->out, name ? name : "");
+    gen_plain_quote(w->out, name ? name : "");
     str_add(w->out, " }");
     return;
   }
   for (p += n + 1; *p && *p != ')';) {
-    const size_t length = part_length(p);
+    const size_t length = gen_plain_part_length(p);
     const bool last = !p[length];
     const char *part = arena_text_n(w->a, p, length - last);
     str_add(w->out, ", ");
     if (part && strspn(part, " -0123456789.e") == strlen(part)) {
       str_add(w->out, part + strspn(part, " "));
     } else if (part) {
-      add_expression(w, part, false);
+      gen_plain_add_expression(w, part, false);
     }
     p += length + !last;
   }
@@ -186,31 +143,31 @@ static void add_fill(writer *w, const gen_plain_arg *arg) {
 }
 
 /* An argument that callers leave out. */
-static void add_expected(writer *w, const gen_plain_arg *arg) {
+static void add_expected(gen_plain_writer *w, const gen_plain_arg *arg) {
   if (!arg->expected.p) {
     return;
   }
-  start(w, arg->expected.at);
+  gen_plain_start(w, arg->expected.at);
   str_addf(w->out, "    { \"%s_expected\", \"%s\", \"in\", count = ", arg->name.p,
            dtype_name(arg->type));
-  add_expression(w, arg->count.p, false);
+  gen_plain_add_expression(w, arg->count.p, false);
   str_add(w->out, ", fill = { \"file\", ");
-  add_quoted(w->out, arg->expected.p);
+  gen_plain_quote(w->out, arg->expected.p);
   str_add(w->out, " }, optional = \"1 == 1\" },\n");
 }
 
-static int add_args(writer *w) {
-  line(w, "  args = {");
+static int add_args(gen_plain_writer *w) {
+  gen_plain_line(w, "  args = {");
   for (size_t i = 0; i < w->x->n_args; i++) {
     const gen_plain_arg *arg = &w->x->args[i];
     TRY(check_scalar(w, arg));
-    start(w, arg->name.at);
+    gen_plain_start(w, arg->name.at);
     str_addf(w->out, "    { \"%s\", \"%s\"", arg->name.p, dtype_name(arg->type));
     if (!arg->dir) {
       add_scalar(w, arg);
     } else {
       str_addf(w->out, ", \"%s\", count = ", arg->dir);
-      add_expression(w, arg->count.p, false);
+      gen_plain_add_expression(w, arg->count.p, false);
       if (strcmp(arg->dir, "out") != 0) {
         add_fill(w, arg);
       }
@@ -220,53 +177,53 @@ static int add_args(writer *w) {
   for (size_t i = 0; i < w->x->n_args; i++) {
     add_expected(w, &w->x->args[i]);
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
   return 0;
 }
 
-static int add_space(writer *w) {
-  line(w, "  space = {");
+static int add_space(gen_plain_writer *w) {
+  gen_plain_line(w, "  space = {");
   for (size_t i = 0; i < w->x->n_params; i++) {
-    start(w, w->x->params[i].name.at);
+    gen_plain_start(w, w->x->params[i].name.at);
     str_addf(w->out, "    { \"%s\", { ", w->x->params[i].name.p);
     TRY(gen_plain_values(w->x, w->a, &w->x->params[i].values, w->out, w->e));
     str_add(w->out, " } },\n");
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
   return 0;
 }
 
-static void add_derived(writer *w) {
-  line(w, "  derive = {");
+static void add_derived(gen_plain_writer *w) {
+  gen_plain_line(w, "  derive = {");
   for (size_t i = 0; i < w->x->n_defines; i++) {
     const gen_plain_pair *d = &w->x->defines[i];
-    start(w, d->text.at);
+    gen_plain_start(w, d->text.at);
     str_addf(w->out, "    { \"%s\", ", d->name.p);
     auto_str s = {0};
     gen_plain_expression(d->text.p, NULL, &s);
-    add_quoted(w->out, str_text(&s));
+    gen_plain_quote(w->out, str_text(&s));
     str_add(w->out, " },\n");
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
 }
 
-static void add_requires(writer *w) {
-  line(w, "  require = {");
+static void add_requires(gen_plain_writer *w) {
+  gen_plain_line(w, "  require = {");
   for (size_t i = 0; i < w->x->n_requires; i++) {
-    start(w, w->x->requires[i].at);
+    gen_plain_start(w, w->x->requires[i].at);
     str_add(w->out, "    { ");
-    add_quoted(w->out, w->x->requires[i].p);
+    gen_plain_quote(w->out, w->x->requires[i].p);
     str_add(w->out, ", ");
     auto_str s = {0};
     gen_plain_expression(w->x->requires[i].p, NULL, &s);
-    add_quoted(w->out, str_text(&s));
+    gen_plain_quote(w->out, str_text(&s));
     str_add(w->out, " },\n");
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
 }
 
-static int add_default(writer *w) {
-  start(w, (gen_plain_place){0});
+static int add_default(gen_plain_writer *w) {
+  gen_plain_start(w, (gen_plain_place){0});
   str_add(w->out, "  default = { ");
   for (size_t i = 0; i < w->x->n_params; i++) {
     const char *value;
@@ -278,192 +235,64 @@ static int add_default(writer *w) {
   return 0;
 }
 
-/* ---- stages ---------------------------------------------------------------------------------- */
+/* ---- the reference, and what it shares with the variants ------------------------------------ */
 
-/* A name, or TYPE:EXPRESSION */
-static int add_operand(writer *w, const gen_plain_text *from, const char *p, size_t n,
-                       bool presets) {
-  const char *colon = memchr(p, ':', n);
-  dtype type;
-  char *word = arena_text_n(w->a, p, n);
-  TRY(word ? 0 : err_nomem(w->e));
-  for (size_t i = n; i && word[i - 1] == ' '; i--) {
-    word[i - 1] = 0;
-  }
-  if (!colon) {
-    add_quoted(w->out, word);
-    return 0;
-  }
-  word[colon - p] = 0;
-  if (!dtype_parse(word, &type)) {
-    return gen_plain_fail(w->x, from->at, w->e,
-                          "'%s' is not an element type; an argument is a name or i32:EXPRESSION",
-                          word);
-  }
-  str_addf(w->out, "{ \"%s\", ", word);
-  add_expression(w, word + (colon - p) + 1, presets);
-  str_add(w->out, " }");
-  return 0;
-}
-
-static int add_operands(writer *w, const gen_plain_stage *s, bool presets) {
-  str_add(w->out, "args = { ");
-  if (s->args.p) {
-    for (const char *p = s->args.p;;) {
-      p += strspn(p, " \t");
-      const size_t n = part_length(p);
-      TRY(add_operand(w, &s->args, p, n, presets));
-      if (!p[n]) {
-        break;
-      }
-      str_add(w->out, ", ");
-      p += n + 1;
-    }
-  } else {
-    bool any = false;
-    for (size_t i = 0; i < w->x->n_args; i++) {
-      if (!w->x->args[i].is_constant) {
-        str_addf(w->out, "%s\"%s\"", any ? ", " : "", w->x->args[i].name.p);
-        any = true;
-      }
-    }
-  }
-  str_add(w->out, " }");
-  return 0;
-}
-
-static int add_memset(writer *w, const gen_plain_stage *s) {
-  start(w, s->memset.at);
-  str_addf(w->out, "    { memset = \"%s\", value = %s", s->memset.p, s->value.p ? s->value.p : "0");
-  for (size_t i = 0; i < w->x->n_args; i++) {
-    const gen_plain_arg *arg = &w->x->args[i];
-    if (!strcmp(arg->name.p, s->memset.p) && arg->count.p) {
-      auto_str s2 = {0};
-      gen_plain_expression(arg->count.p, NULL, &s2);
-      str_addf(w->out, ", nbytes = \"%zu * (%s)\"", dtype_nbytes(arg->type), str_text(&s2));
-    }
-  }
-  str_add(w->out, " },\n");
-  return 0;
-}
-
-/* A mistake in what follows is told where it was written. */
-static void next_part(writer *w, gen_plain_place at) {
-  str_add(w->out, "\n      ");
-  start(w, at);
-}
-
-static int add_launch(writer *w, const gen_plain_stage *s, size_t i, bool presets) {
-  const size_t n = strcspn(s->kernel.p, "< ");
-  start(w, s->kernel.at);
-  str_addf(w->out, "    { kernel = \"%.*s", (int)n, s->kernel.p);
-  if (!s->kernel.p[n]) {
-    str_add(w->out, "\",");
-  } else { /* a kernel of that name calls the instance */
-    str_addf(w->out, "_instance%zu\", instance = ", i + 1);
-    add_quoted(w->out, s->kernel.p);
-    str_add(w->out, ",");
-  }
-  next_part(w, s->grid.p ? s->grid.at : s->kernel.at);
-  TRY(add_extent(w, "grid", &s->grid, presets, s));
-  next_part(w, s->block.p ? s->block.at : s->kernel.at);
-  TRY(add_extent(w, "block", &s->block, presets, s));
-  if (s->shared.p) {
-    next_part(w, s->shared.at);
-    str_add(w->out, "smem = ");
-    add_expression(w, s->shared.p, presets);
-    str_add(w->out, ",");
-  }
-  if (s->when.p) {
-    auto_str x = {0};
-    next_part(w, s->when.at);
-    str_add(w->out, "when = ");
-    gen_plain_expression(s->when.p, presets ? w->x : NULL, &x);
-    add_quoted(w->out, str_text(&x));
-    str_add(w->out, ",");
-  }
-  next_part(w, s->args.p ? s->args.at : s->kernel.at);
-  TRY(add_operands(w, s, presets));
-  str_add(w->out, " },\n");
-  return 0;
-}
-
-/* The contents of __constant__ variables, then the stages. */
-static int add_stages(writer *w, const gen_plain_stage *list, size_t n, bool presets) {
-  line(w, "  stages = {");
-  for (size_t i = 0; i < w->x->n_args; i++) {
-    if (w->x->args[i].is_constant) {
-      start(w, w->x->args[i].name.at);
-      auto_str count = {0};
-      gen_plain_expression(w->x->args[i].count.p, NULL, &count);
-      str_addf(w->out, "    { constant = \"%s\", from = \"%s\", nbytes = \"%zu * (%s)\" },\n",
-               w->x->args[i].name.p, w->x->args[i].name.p, dtype_nbytes(w->x->args[i].type),
-               str_text(&count));
-    }
-  }
-  for (size_t i = 0; i < n; i++) {
-    TRY(list[i].memset.p ? add_memset(w, &list[i]) : add_launch(w, &list[i], i, presets));
-  }
-  line(w, "  },");
-  return 0;
-}
-
-static void add_source(writer *w) {
+static void add_source(gen_plain_writer *w) {
   const char *slash = strrchr(w->x->path, '/');
-  start(w, (gen_plain_place){.line = 1, .column = 1});
+  gen_plain_start(w, (gen_plain_place){.line = 1, .column = 1});
   str_add(w->out, "  source = ");
-  add_quoted(w->out, slash ? slash + 1 : w->x->path);
+  gen_plain_quote(w->out, slash ? slash + 1 : w->x->path);
   str_add(w->out, ",\n");
 }
 
-static void add_scratch(writer *w, bool presets) {
+static void add_scratch(gen_plain_writer *w, bool presets) {
   if (!w->x->n_scratch) {
     return;
   }
-  line(w, "  workspace = {");
+  gen_plain_line(w, "  workspace = {");
   for (size_t i = 0; i < w->x->n_scratch; i++) {
     const gen_plain_pair *s = &w->x->scratch[i];
     const size_t n = strcspn(s->text.p, "\n");
-    start(w, s->name.at);
+    gen_plain_start(w, s->name.at);
     str_addf(w->out, "    { \"%s\", \"%.*s\", ", s->name.p, (int)n, s->text.p);
-    add_expression(w, s->text.p + n + 1, presets);
+    gen_plain_add_expression(w, s->text.p + n + 1, presets);
     str_add(w->out, " },\n");
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
 }
 
 /* "--use_fast_math", or "--maxrregcount=REGS", whose value is a parameter */
-static void add_option(writer *w, const gen_plain_text *text, bool presets) {
+static void add_option(gen_plain_writer *w, const gen_plain_text *text, bool presets) {
   const char *equals = strchr(text->p, '=');
-  start(w, text->at);
+  gen_plain_start(w, text->at);
   if (equals && gen_plain_is_macro(w->x, equals + 1)) {
     str_addf(w->out, "    { \"%.*s\", ", (int)(equals + 1 - text->p), text->p);
-    add_expression(w, equals + 1, presets);
+    gen_plain_add_expression(w, equals + 1, presets);
     str_add(w->out, " },\n");
     return;
   }
   str_add(w->out, "    ");
-  add_quoted(w->out, text->p);
+  gen_plain_quote(w->out, text->p);
   str_add(w->out, ",\n");
 }
 
 /* Members that no host needs to tell from the device's are the device's. */
-static void add_options(writer *w, bool presets) {
-  line(w, "  options = {");
-  line(w, "    \"-default-device\",");
+static void add_options(gen_plain_writer *w, bool presets) {
+  gen_plain_line(w, "  options = {");
+  gen_plain_line(w, "    \"-default-device\",");
   for (size_t i = 0; i < w->x->n_options; i++) {
     add_option(w, &w->x->options[i], presets);
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
 }
 
 /* The reference's macros: what the text has in the default configuration. */
-static int add_macros(writer *w) {
-  line(w, "  macros = {");
+static int add_macros(gen_plain_writer *w) {
+  gen_plain_line(w, "  macros = {");
   for (size_t i = 0; i < w->x->n_params; i++) {
     const char *value;
     TRY(gen_plain_preset(w->x, &w->x->params[i], w->a, &value, w->e));
-    start(w, w->x->params[i].name.at);
+    gen_plain_start(w, w->x->params[i].name.at);
     str_addf(w->out,
              gen_plain_is_number(value) ? "    { \"%s\", \"%s\" },\n"
                                         : "    { \"%s\", \"'%s'\" },\n",
@@ -471,22 +300,22 @@ static int add_macros(writer *w) {
   }
   for (size_t i = 0; i < w->x->n_defines; i++) {
     const gen_plain_pair *d = &w->x->defines[i];
-    start(w, d->text.at);
+    gen_plain_start(w, d->text.at);
     str_addf(w->out, "    { \"%s\", ", d->name.p);
     auto_str s = {0};
     gen_plain_expand(d->text.p, w->x, i, &s);
-    add_quoted(w->out, str_text(&s));
+    gen_plain_quote(w->out, str_text(&s));
     str_add(w->out, " },\n");
   }
-  line(w, "  },");
+  gen_plain_line(w, "  },");
   return 0;
 }
 
 /* Kernels that copy what is expected to the outputs. */
-static int add_expected_reference(writer *w) {
+static int add_expected_reference(gen_plain_writer *w) {
   static const char *const words[] = {[1] = "char", [2] = "short", [4] = "int", [8] = "long long"};
-  line(w, "  reference = {");
-  line(w, "  stages = {");
+  gen_plain_line(w, "  reference = {");
+  gen_plain_line(w, "  stages = {");
   for (size_t i = 0; i < w->x->n_args; i++) {
     const gen_plain_arg *arg = &w->x->args[i];
     if (arg->dir && strcmp(arg->dir, "in") != 0 && !arg->expected.p) {
@@ -497,7 +326,7 @@ static int add_expected_reference(writer *w) {
     if (arg->expected.p) {
       auto_str count = {0};
       gen_plain_expression(arg->count.p, NULL, &count);
-      start(w, arg->expected.at);
+      gen_plain_start(w, arg->expected.at);
       str_addf(
           w->out,
           "    { kernel = \"expected_%zu\", grid = \"ceildiv(%s, 256)\", block = 256, args = { "
@@ -505,45 +334,47 @@ static int add_expected_reference(writer *w) {
           dtype_nbytes(arg->type), str_text(&count), arg->name.p, arg->name.p, str_text(&count));
     }
   }
-  line(w, "  },");
-  line(w, "  source = [[");
+  gen_plain_line(w, "  },");
+  gen_plain_line(w, "  source = [[");
   for (size_t n = 1; n <= 8; n *= 2) {
-    start(w, (gen_plain_place){0});
+    gen_plain_start(w, (gen_plain_place){0});
     str_addf(
         w->out,
         "extern \"C\" __global__ void expected_%zu(const %s *from, %s *to, long long n) { "
         "const long long i = blockIdx.x * 256ll + threadIdx.x; if (i < n) to[i] = from[i]; }\n",
         n, words[n], words[n]);
   }
-  line(w, "]] },");
+  gen_plain_line(w, "]] },");
   return 0;
 }
 
-static int add_reference(writer *w) {
+static int add_reference(gen_plain_writer *w) {
   const gen_plain *x = w->x;
   if (x->reference == GEN_PLAIN_FILES) {
     return add_expected_reference(w);
   }
   const bool own = x->reference == GEN_PLAIN_KERNEL;
-  line(w, "  reference = {");
+  gen_plain_line(w, "  reference = {");
   if (x->reference == GEN_PLAIN_NONE) {
-    line(w, "  variant = true,");
+    gen_plain_line(w, "  variant = true,");
   }
   TRY(add_macros(w));
   add_scratch(w, true);
   add_options(w, true);
-  TRY(add_stages(w, own ? x->references : x->stages, own ? x->n_references : x->n_stages, true));
+  TRY(gen_plain_add_stages(w, own ? x->references : x->stages, own ? x->n_references : x->n_stages,
+                           true));
   add_source(w);
-  line(w, "  },");
+  gen_plain_line(w, "  },");
   return 0;
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static void add_one(writer *w, const char *key, const gen_plain_text *text, const char *other) {
-  start(w, text->at);
+static void add_one(gen_plain_writer *w, const char *key, const gen_plain_text *text,
+                    const char *other) {
+  gen_plain_start(w, text->at);
   str_addf(w->out, "  %s = ", key);
-  add_expression(w, text->p ? text->p : other, false);
+  gen_plain_add_expression(w, text->p ? text->p : other, false);
   str_add(w->out, ",\n");
 }
 
@@ -563,7 +394,7 @@ static bool reads_only_fields(const gen_plain *x, const char *p) {
 }
 
 /* Every buffer once, those that are read and written twice. */
-static const char *traffic(writer *w) {
+static const char *traffic(gen_plain_writer *w) {
   str s = {0};
   for (size_t i = 0; i < w->x->n_args; i++) {
     const gen_plain_arg *arg = &w->x->args[i];
@@ -588,29 +419,29 @@ static const char *own_tolerance(const gen_plain *x) {
   return "0";
 }
 
-static void add_tolerance(writer *w) {
+static void add_tolerance(gen_plain_writer *w) {
   const gen_plain_text *both[] = {&w->x->tolerance_abs, &w->x->tolerance_rel};
   const char *own = w->x->tolerance_abs.p || w->x->tolerance_rel.p ? "0" : own_tolerance(w->x);
-  start(w, both[!both[0]->p]->at);
+  gen_plain_start(w, both[!both[0]->p]->at);
   str_add(w->out, "  tolerance = { ");
   for (int i = 0; i < 2; i++) {
     str_add(w->out, i ? ", rel = " : "abs = ");
-    add_quoted(w->out, both[i]->p ? both[i]->p : own);
+    gen_plain_quote(w->out, both[i]->p ? both[i]->p : own);
   }
   str_add(w->out, " },\n");
 }
 
-static void add_texts(writer *w, const char *key, const gen_plain_text *list, size_t n) {
+static void add_texts(gen_plain_writer *w, const char *key, const gen_plain_text *list, size_t n) {
   str_addf(w->out, "%s = { ", key);
   for (size_t i = 0; i < n; i++) {
     str_add(w->out, i ? ", " : "");
-    add_quoted(w->out, list[i].p);
+    gen_plain_quote(w->out, list[i].p);
   }
   str_add(w->out, n ? " }, " : "\"\" }, ");
 }
 
 /* Of the sizes, "n=1000" or "emu n=1000", those for that use. */
-static size_t sizes_for(const writer *w, const char *key, gen_plain_text *out) {
+static size_t sizes_for(const gen_plain_writer *w, const char *key, gen_plain_text *out) {
   const size_t n = strlen(key);
   size_t count = 0;
   for (size_t i = 0; i < w->x->n_sizes; i++) {
@@ -624,10 +455,10 @@ static size_t sizes_for(const writer *w, const char *key, gen_plain_text *out) {
   return count;
 }
 
-static void add_sizes(writer *w) {
+static void add_sizes(gen_plain_writer *w) {
   static const char *const keys[] = {"emu", "test", "bench"};
   gen_plain_text list[GEN_PLAIN_MAX];
-  start(w, w->x->n_sizes ? w->x->sizes[0].at : (gen_plain_place){0});
+  gen_plain_start(w, w->x->n_sizes ? w->x->sizes[0].at : (gen_plain_place){0});
   str_add(w->out, "  sizes = { ");
   for (int i = 0; i < 3; i++) {
     add_texts(w, keys[i], list, sizes_for(w, keys[i], list));
@@ -635,14 +466,16 @@ static void add_sizes(writer *w) {
   str_add(w->out, "},\n");
 }
 
-static void add_head(writer *w) {
+static void add_head(gen_plain_writer *w) {
   const gen_plain *x = w->x;
-  line(w, "return {");
-  start(w, x->name.at);
+  gen_plain_line(w, "return {");
+  gen_plain_start(w, x->name.at);
   str_addf(w->out, "  name = \"%s\", version = 1, brief = ", x->name.p);
-  add_quoted(w->out, x->brief.p ? x->brief.p : x->stages[0].kernel.p ? x->stages[0].kernel.p : "");
+  gen_plain_quote(w->out, x->brief.p              ? x->brief.p
+                          : x->stages[0].kernel.p ? x->stages[0].kernel.p
+                                                  : "");
   str_add(w->out, ",\n");
-  start(w, x->n_folders ? x->folders[0].at : (gen_plain_place){0});
+  gen_plain_start(w, x->n_folders ? x->folders[0].at : (gen_plain_place){0});
   str_add(w->out, "  plain = true,");
   if (x->n_replaced) {
     str_add(w->out, " ");
@@ -655,7 +488,7 @@ static void add_head(writer *w) {
   str_add(w->out, "\n");
 }
 
-static int write(writer *w) {
+static int write(gen_plain_writer *w) {
   add_head(w);
   TRY(add_fields(w));
   TRY(add_args(w));
@@ -664,7 +497,7 @@ static int write(writer *w) {
   add_requires(w);
   TRY(add_default(w));
   add_scratch(w, false);
-  TRY(add_stages(w, w->x->stages, w->x->n_stages, false));
+  TRY(gen_plain_add_stages(w, w->x->stages, w->x->n_stages, false));
   add_options(w, false);
   add_source(w);
   TRY(add_reference(w));
@@ -672,13 +505,13 @@ static int write(writer *w) {
   add_one(w, "flops", &w->x->flops, "0");
   add_one(w, "bytes", &w->x->bytes, traffic(w));
   add_sizes(w);
-  line(w, "}");
+  gen_plain_line(w, "}");
   return w->out->failed ? err_nomem(w->e) : 0;
 }
 
 int gen_plain_lua(const gen_plain *x, arena *a, str *out, gen_plain_place **places, size_t *n,
                   err *e) {
-  writer w = {.x = x, .a = a, .out = out, .e = e};
+  gen_plain_writer w = {.x = x, .a = a, .out = out, .e = e};
   w.places = ARENA_ARRAY(a, gen_plain_place, MAX_LINES);
   TRY(w.places ? 0 : err_nomem(e));
   const int rc = write(&w);

@@ -100,6 +100,15 @@ bool gen_plain_is_macro(const gen_plain *x, const char *name) {
   return find_param(x, name, n) || find_define(x, x->n_defines, name, n);
 }
 
+size_t gen_plain_part_length(const char *p) {
+  size_t n = 0;
+  int depth = 0;
+  for (; p[n] && (depth || p[n] != ','); n++) {
+    depth += (p[n] == '(') - (p[n] == ')');
+  }
+  return n;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 typedef struct value_list {
