@@ -56,8 +56,11 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
 
 static int launch(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *out, err *e) {
   if (s->symbol) {
-    return err_set(e, ERR_USAGE, "%s: exported code cannot set the __constant__ variable %s",
-                   t->pub.name, s->symbol);
+    return err_set(
+        e, ERR_USAGE,
+        "a portfolio in C cannot set the __constant__ variable %s; export problems of %s one by "
+        "one, with --header",
+        s->symbol, t->pub.name);
   }
   *out = (gen_launch_text){.kernel = s->kernel,
                            .when = text_of(s->when),

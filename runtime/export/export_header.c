@@ -9,6 +9,7 @@
 
 #include "c_name.h"
 #include "export_parts.h"
+#include "export_plan.h"
 
 typedef struct sheet { /* the header being written */
   const gen_template *t;
@@ -173,30 +174,6 @@ static bool reads(const sheet *h, gen_from from, size_t index) {
   return false;
 }
 
-static bool has_tensors(const gen_plan *plan) {
-  for (size_t i = 0; i < plan->n; i++) {
-    for (size_t j = 0; j < plan->launches[i].n_operands; j++) {
-      if (plan->launches[i].operands[j].from == GEN_FROM_TENSOR) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-/* Empty workspaces are left out; the others are numbered anew. */
-static size_t workspace_number(const gen_plan *plan, size_t i) {
-  size_t number = 0;
-  for (size_t j = 0; j < i; j++) {
-    number += plan->workspaces[j] > 0;
-  }
-  return number;
-}
-
-static size_t count_workspaces(const gen_plan *plan) {
-  return workspace_number(plan, plan->n_workspaces);
-}
-
 static bool reads_empty_workspace(const sheet *h) {
   for (size_t i = 0; i < h->plan->n_workspaces; i++) {
     if (!h->plan->workspaces[i] && reads(h, GEN_FROM_WORKSPACE, i)) {
@@ -210,7 +187,7 @@ static bool reads_empty_workspace(const sheet *h) {
 
 static void add_workspaces(const sheet *h) {
   const gen_plan *plan = h->plan;
-  str_addf(h->out, "#define %s_N_WORKSPACES %zu\n\n", h->upper, count_workspaces(plan));
+  str_addf(h->out, "#define %s_N_WORKSPACES %zu\n\n", h->upper, plan_count_workspaces(plan));
   str_addf(h->out,
            "/* %s_workspace_nbytes -- how large workspace i is: device memory, zeroed once, that "
            "no two\n"
@@ -219,7 +196,7 @@ static void add_workspaces(const sheet *h) {
            h->name, h->name);
   for (size_t i = 0; i < plan->n_workspaces; i++) {
     if (plan->workspaces[i]) {
-      str_addf(h->out, "  case %zu: return %lluu;\n", workspace_number(plan, i),
+      str_addf(h->out, "  case %zu: return %lluu;\n", plan_workspace_number(plan, i),
                (unsigned long long)plan->workspaces[i]);
     }
   }
@@ -228,59 +205,20 @@ static void add_workspaces(const sheet *h) {
 
 /* ---- finding the kernels -------------------------------------------------------------------- */
 
-static bool same_kernel(const gen_launch *a, const gen_launch *b) {
-  return a->kernel && b->kernel && !strcmp(a->kernel, b->kernel);
-}
-
-/* Is it the first launch of a kernel? */
-static bool is_first(const gen_plan *plan, size_t i) {
-  for (size_t j = 0; j < i; j++) {
-    if (same_kernel(&plan->launches[j], &plan->launches[i])) {
-      return false;
-    }
-  }
-  return plan->launches[i].kernel;
-}
-
-/* The most dynamic shared memory that any launch of this kernel takes. */
-static uint32_t most_smem(const gen_plan *plan, const gen_launch *l) {
-  uint32_t most = 0;
-  for (size_t i = 0; i < plan->n; i++) {
-    if (same_kernel(&plan->launches[i], l) && plan->launches[i].smem > most) {
-      most = plan->launches[i].smem;
-    }
-  }
-  return most;
-}
-
-static size_t count_kernels(const gen_plan *plan) {
-  size_t n = 0;
-  for (size_t i = 0; i < plan->n; i++) {
-    n += is_first(plan, i);
-  }
-  return n;
-}
-
-static bool any_overlaps(const gen_plan *plan) {
-  for (size_t i = 0; i < plan->n; i++) {
-    if (plan->launches[i].overlap) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void add_struct(const sheet *h) {
   str_addf(h->out, "typedef struct %s_kernels {\n", h->name);
   for (size_t i = 0; i < h->plan->n; i++) {
-    if (is_first(h->plan, i)) {
+    if (plan_is_first_kernel(h->plan, i)) {
       str_addf(h->out, "  CUfunction %s;\n", h->plan->launches[i].kernel);
+    } else if (plan_is_first_symbol(h->plan, i)) {
+      str_addf(h->out, "  CUdeviceptr %s; /* a __constant__ variable */\n",
+               h->plan->launches[i].symbol);
     }
   }
-  if (any_overlaps(h->plan)) {
+  if (plan_overlaps(h->plan)) {
     str_add(h->out, "  int overlaps; /* they may start before those ahead of them have ended */\n");
   }
-  if (!count_kernels(h->plan)) {
+  if (!plan_uses_module(h->plan)) {
     str_add(h->out, "  int none; /* an empty problem: nothing to launch */\n");
   }
   str_addf(h->out, "} %s_kernels;\n\n", h->name);
@@ -308,13 +246,17 @@ static void add_load(const sheet *h) {
            "static inline CUresult %s_load(CUmodule module, %s_kernels *kernels) {\n"
            "  CUresult rc = CUDA_SUCCESS;\n%s",
            h->name, h->name, h->name,
-           count_kernels(h->plan) ? "" : "  (void)module;\n  (void)kernels;\n");
+           plan_uses_module(h->plan) ? "" : "  (void)module;\n  (void)kernels;\n");
   for (size_t i = 0; i < h->plan->n; i++) {
     const gen_launch *l = &h->plan->launches[i];
-    if (is_first(h->plan, i)) {
+    if (plan_is_first_kernel(h->plan, i)) {
       add_call(h, "tuned_find_kernel");
-      str_addf(h->out, "(module, \"%s\", %u, &kernels->%s);\n", l->kernel, most_smem(h->plan, l),
-               l->kernel);
+      str_addf(h->out, "(module, \"%s\", %u, &kernels->%s);\n", l->kernel,
+               plan_most_smem(h->plan, l), l->kernel);
+    } else if (plan_is_first_symbol(h->plan, i)) {
+      add_call(h, "tuned_find_variable");
+      str_addf(h->out, "(module, \"%s\", %lluu, &kernels->%s);\n", l->symbol,
+               (unsigned long long)plan_most_nbytes(h->plan, l->symbol), l->symbol);
     }
   }
   add_find_overlap(h);
@@ -369,8 +311,9 @@ static void add_locals(const sheet *h) {
     str_add(h->out,
             "  CUdeviceptr none = 0; /* a workspace that this configuration doesn't use */\n");
   }
-  str_add(h->out, count_workspaces(h->plan) ? "" : "  (void)workspaces;\n");
-  str_add(h->out, count_kernels(h->plan) ? "" : "  (void)kernels;\n");
+  str_add(h->out, plan_count_workspaces(h->plan) ? "" : "  (void)workspaces;\n");
+  const bool used = plan_uses_module(h->plan);
+  str_add(h->out, used ? "" : "  (void)kernels;\n");
   str_addf(h->out, "%s  CUresult rc = CUDA_SUCCESS;\n", h->plan->n ? "" : "  (void)stream;\n");
 }
 
@@ -383,7 +326,7 @@ static void add_operand(const sheet *h, const gen_operand *o, size_t stage, size
   } else if (o->from == GEN_FROM_TENSOR) {
     str_addf(h->out, "tensor%zu_%zu", stage, i);
   } else if (h->plan->workspaces[o->index]) {
-    str_addf(h->out, "workspaces[%zu]", workspace_number(h->plan, o->index));
+    str_addf(h->out, "workspaces[%zu]", plan_workspace_number(h->plan, o->index));
   } else {
     str_add(h->out, "none");
   }
@@ -458,6 +401,13 @@ static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
            l->kernel, stage, stage, l->smem, "", stage, l->overlap ? "kernels->overlaps" : "0");
 }
 
+static void add_copy(const sheet *h, const gen_launch *l, size_t stage) {
+  add_call(h, "cuMemcpyDtoDAsync");
+  str_addf(h->out, "(kernels->%s, ", l->symbol);
+  add_operand(h, &l->operands[0], stage, 0);
+  str_addf(h->out, ", %lluu, stream);\n", (unsigned long long)l->nbytes);
+}
+
 static void add_memory(const sheet *h, const gen_launch *l, size_t stage) {
   add_call(h, "cuMemsetD8Async(");
   add_operand(h, &l->operands[0], stage, 0);
@@ -476,22 +426,9 @@ static void add_launches(const sheet *h) {
   add_locals(h);
   for (size_t i = 0; i < h->plan->n; i++) {
     const gen_launch *l = &h->plan->launches[i];
-    l->kernel ? add_launch(h, l, i) : add_memory(h, l, i);
+    l->kernel ? add_launch(h, l, i) : l->symbol ? add_copy(h, l, i) : add_memory(h, l, i);
   }
   str_add(h->out, "  return rc;\n}\n\n");
-}
-
-static int check_symbols(const gen_plan *plan, err *e) {
-  for (size_t i = 0; i < plan->n; i++) {
-    if (plan->launches[i].symbol) {
-      return err_set(
-          e, ERR_USAGE,
-          "an exported header cannot set the __constant__ variable %s; export --cubin or "
-          "--ptx, and set it with cuModuleGetGlobal",
-          plan->launches[i].symbol);
-    }
-  }
-  return 0;
 }
 
 int export_header(const gen_template *t, const gen_plan *plan, const export_info *x, str *out,
@@ -499,13 +436,12 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
   sheet h = {.t = t, .plan = plan, .x = x, .out = out};
   TRY(export_name(t, x, &h.name, h.upper, e));
   TRY(check_types(&h, e));
-  TRY(check_symbols(plan, e));
   add_top(&h);
   add_workspaces(&h);
-  if (count_kernels(plan)) {
+  if (plan_uses_module(plan)) {
     export_text(export_texts, "exported_launch.h", out);
   }
-  if (has_tensors(plan)) {
+  if (plan_has_tensors(plan)) {
     export_text(export_texts, "exported_tensor.h", out);
   }
   add_struct(&h);

@@ -1,8 +1,9 @@
-/* exported_launch.h -- part of exported C: find a kernel and launch it. */
+/* exported_launch.h -- part of exported C: find a kernel and launch it, find a variable. */
 #ifndef EXPORTED_LAUNCH_H
 #define EXPORTED_LAUNCH_H
 
 #include <cuda.h>
+#include <stddef.h>
 
 /* smem: bytes of dynamic shared memory that a launch takes at most */
 static inline CUresult tuned_find_kernel(CUmodule module, const char *name, int smem,
@@ -11,6 +12,14 @@ static inline CUresult tuned_find_kernel(CUmodule module, const char *name, int 
   return rc == CUDA_SUCCESS && smem > 0
              ? cuFuncSetAttribute(*f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem)
              : rc;
+}
+
+/* nbytes: how many a launch copies there at most */
+static inline CUresult tuned_find_variable(CUmodule module, const char *name, size_t nbytes,
+                                           CUdeviceptr *variable) {
+  size_t has = 0;
+  const CUresult rc = cuModuleGetGlobal(variable, &has, module, name);
+  return rc == CUDA_SUCCESS && has < nbytes ? CUDA_ERROR_INVALID_VALUE : rc;
 }
 
 /* May it start before the kernel ahead of it has ended? Code for older devices does not wait. */

@@ -2,6 +2,7 @@
 # test_plain.sh -- plain CUDA files: lines and options, the template they stand for, what is refused.
 set -u
 . "$(dirname "$0")/../fixtures/cli_fixture.sh"
+. tests/fixtures/build.sh
 kernel="$folder/k.cu"
 
 # ---- ours: the best of a file is that of its template ------------------------------------------------
@@ -22,8 +23,35 @@ done
 TUNED_DB="$folder/1.db" prints "there is no reference" "$autotune" check examples/block_sum.cu n=1000 --sample 2
 TUNED_DB="$folder/1.db" prints "block_sum n=10000" "$autotune" list examples/block_sum.cu
 
-refuses 2 "cannot set the __constant__ variable filter" "$autotune" export examples/convolve.cu n=100 --header "$folder/h" \
-  --config BLOCK=64
+# ---- an exported header fills the __constant__ variable ----------------------------------------------
+prints "BLOCK=64,ITEMS=1" "$autotune" export examples/convolve.cu n=300 --config BLOCK=64 --arch compute_90 \
+  --header "$folder/convolve.h" --embed "$folder/convolve.c"
+cat >"$folder/run.c" <<'END'
+#include "convolve.h"
+#include <stdio.h>
+int main(void) {
+  CUmodule module;
+  convolve_kernels k;
+  float x[300], y[300], filter[17] = {0};
+  CUdeviceptr f, in, out;
+  for (int i = 0; i < 300; i++) x[i] = (float)(i * i);
+  filter[8] = 2, filter[9] = 1;
+  if (cuInit(0) || convolve_load_module(0, &module) || convolve_load(module, &k) || cuMemAlloc(&f, sizeof filter) ||
+      cuMemAlloc(&in, sizeof x) || cuMemAlloc(&out, sizeof y) || cuMemcpyHtoD(f, filter, sizeof filter) ||
+      cuMemcpyHtoD(in, x, sizeof x) || convolve_launch(&k, NULL, NULL, f, in, out) || cuMemcpyDtoH(y, out, sizeof y)) {
+    return 2;
+  }
+  for (int i = 0; i < 300; i++) {
+    if (y[i] != 2 * x[i] + (i < 299 ? x[i + 1] : 0)) return printf("y[%d] is %g\n", i, y[i]), 1;
+  }
+  return 0;
+}
+END
+# shellcheck disable=SC2086
+"$CC" -std=c11 -Wall -Wextra -Werror -I"$folder" $includes "$folder/run.c" "$folder/convolve.c" \
+  tests/fixtures/driver_on_emu.c "$B/libtuned.a" $archives -o "$folder/run" || complain "the exported convolution does not compile"
+"$folder/run" >"$folder/out" || complain "the exported convolution: $(cat "$folder/out")"
+
 refuses 1 "the kernels have no __constant__ variable 'filtre'" "$autotune" examples/convolve.cu n=100 --quiet \
   --constant 'filtre:f32[3]'
 
