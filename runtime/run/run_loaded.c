@@ -2,77 +2,14 @@
  * driver's.
  *
  * A kernel parameter comes from one of three places: a constant of the plan, an argument of the
- * caller, a workspace. rt_loaded_new finds out which. A launch fills an array of pointers on its
- * own stack (a few nanoseconds), so several threads may launch at once.
+ * caller, a workspace. rt_loaded_new finds out which; run_launch.c launches.
  */
 #define _GNU_SOURCE
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch_check.h"
-#include "run.h"
-
-enum {
-  MAX_OPERANDS = 128,
-  CHUNK = 8, /* constants are copied in chunks of this many */
-  MAX_WORKSPACES = 32,
-  MAX_TENSORS = 8,
-  ALIGNMENT = RT_WORKSPACE_ALIGNMENT
-};
-
-typedef struct operand {
-  enum { CONSTANT, ARGUMENT, WORKSPACE, TENSOR } from;
-  uint32_t index;       /* of the argument or workspace; of the stage's tensor */
-  const void *constant; /* in the arena */
-} operand;
-
-typedef struct tensor { /* the parts of a tensor map known before the launch */
-  rt_tensor fixed;      /* without address and strides */
-  operand at, strides[GEN_MAX_RANK - 1];
-  dtype stride_types[GEN_MAX_RANK - 1];
-} tensor;
-
-typedef struct loaded_image { /* shared by plans whose source is the same */
-  rt_module *module;
-  atomic_int users;
-} loaded_image;
-
-typedef struct given { /* parameter `at` is the caller's argument `index` */
-  uint8_t at, index;
-} given;
-
-typedef struct stage {   /* what every launch reads comes first, in one cache line */
-  rt_function *function; /* NULL: set memory */
-  uint32_t grid[3], block[3], smem;
-  bool overlap;
-  uint8_t n_operands, n_given, n_rest;
-  const void **params; /* the constants among them; whole chunks */
-  const given *given;
-  operand *rest;    /* workspaces and tensors */
-  uint8_t *rest_at; /* which parameters these are */
-  operand *operands;
-  tensor *tensors;
-  size_t n_tensors;
-  uint8_t fill;
-  uint64_t nbytes;
-  rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
-} stage;
-
-struct rt_loaded {
-  rt_device *d;
-  stage *stages;
-  size_t n_stages, n_workspaces;
-  uint64_t *offsets;   /* of each workspace */
-  loaded_image *image; /* NULL: nothing to launch */
-  const void *bytes;   /* of the image, while rt_loaded_new runs; NULL: not at hand */
-  size_t nbytes;
-  arena memory;
-  size_t workspace_nbytes;
-  rt_ptr workspace;                                 /* ours, 0 until reserved */
-  enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
-  rt_function_info info;
-};
+#include "loaded.h"
 
 /* ---- from plan to stages ------------------------------------------------------------------- */
 
@@ -82,12 +19,14 @@ static int copy_workspaces(rt_loaded *l, const gen_plan *plan, err *e) {
   if (!l->offsets) {
     return err_nomem(e);
   }
-  if (plan->n_workspaces > MAX_WORKSPACES) {
-    return err_set(e, ERR_LIMIT, "%zu workspaces; at most %d", plan->n_workspaces, MAX_WORKSPACES);
+  if (plan->n_workspaces > LOADED_WORKSPACES) {
+    return err_set(e, ERR_LIMIT, "%zu workspaces; at most %d", plan->n_workspaces,
+                   LOADED_WORKSPACES);
   }
   for (size_t i = 0; i < plan->n_workspaces; i++) {
     l->offsets[i] = l->workspace_nbytes;
-    l->workspace_nbytes += (plan->workspaces[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    l->workspace_nbytes +=
+        (plan->workspaces[i] + LOADED_ALIGNMENT - 1) / LOADED_ALIGNMENT * LOADED_ALIGNMENT;
   }
   return 0;
 }
@@ -154,9 +93,9 @@ static size_t count_tensors(const gen_launch *l) {
 static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                         const gen_launch *from, stage *to, err *e) {
   const size_t n = count_tensors(from);
-  if (n > MAX_TENSORS) {
+  if (n > LOADED_TENSORS) {
     return err_set(e, ERR_LIMIT, "kernel %s takes %zu tensors; at most %d", from->kernel, n,
-                   MAX_TENSORS);
+                   LOADED_TENSORS);
   }
   to->tensors = n ? ARENA_ARRAY(&l->memory, tensor, n) : NULL;
   if (n && !to->tensors) {
@@ -172,7 +111,7 @@ static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *pla
 }
 
 static size_t whole_chunks(size_t n) {
-  return (n + CHUNK - 1) / CHUNK * CHUNK;
+  return (n + LOADED_CHUNK - 1) / LOADED_CHUNK * LOADED_CHUNK;
 }
 
 /* Sorted by source, so that a launch does not branch on each operand. */
@@ -201,9 +140,9 @@ static int sort_operands(rt_loaded *l, stage *s, err *e) {
 
 static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                          const gen_launch *from, stage *to, err *e) {
-  if (from->n_operands > MAX_OPERANDS) {
+  if (from->n_operands > LOADED_OPERANDS) {
     return err_set(e, ERR_LIMIT, "kernel %s takes %zu arguments; at most %d", from->kernel,
-                   from->n_operands, MAX_OPERANDS);
+                   from->n_operands, LOADED_OPERANDS);
   }
   to->n_operands = (uint8_t)from->n_operands;
   to->operands = ARENA_ARRAY(&l->memory, operand, from->n_operands + 1);
@@ -413,134 +352,4 @@ int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e) {
   (void)e;
   *info = l->info;
   return 0;
-}
-
-/* ---- launching ----------------------------------------------------------------------------- */
-
-size_t rt_loaded_workspace_nbytes(const rt_loaded *l) {
-  return l->workspace_nbytes;
-}
-
-int rt_loaded_reserve(rt_loaded *l, err *e) {
-  if (l->workspace || l->workspace_nbytes == 0) {
-    return 0;
-  }
-  rt_ptr p;
-  TRY(l->d->ops->alloc(l->d, l->workspace_nbytes, &p, e));
-  int rc = l->d->ops->set(l->d, p, 0, l->workspace_nbytes, NULL, e);
-  rc = rc ? rc : l->d->ops->stream_sync(l->d, NULL, e);
-  if (rc) {
-    l->d->ops->release(l->d, p);
-    return rc;
-  }
-  l->workspace = p;
-  return 0;
-}
-
-static const void *pointer(const operand *o, const void *const *args, const rt_ptr *workspaces) {
-  return o->from == ARGUMENT    ? args[o->index]
-         : o->from == WORKSPACE ? &workspaces[o->index]
-                                : o->constant;
-}
-
-/* The tensor maps of this launch: address and strides are the caller's. */
-static int describe(rt_loaded *l, const stage *s, const void *const *args, const rt_ptr *workspaces,
-                    rt_tensor_map *maps, err *e) {
-  for (size_t i = 0; i < s->n_tensors; i++) {
-    const tensor *x = &s->tensors[i];
-    rt_tensor t = x->fixed;
-    memcpy(&t.at, pointer(&x->at, args, workspaces), sizeof t.at);
-    for (int d = 0; d + 1 < t.rank; d++) {
-      uint64_t bits = 0;
-      memcpy(&bits, pointer(&x->strides[d], args, workspaces), dtype_nbytes(x->stride_types[d]));
-      t.strides[d] = bits * dtype_nbytes(t.type);
-    }
-    TRY(l->d->ops->tensor_map(l->d, &t, &maps[i], e));
-  }
-  return 0;
-}
-
-static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *maps,
-                      const void **params) {
-  for (size_t i = 0; i < s->n_rest; i++) {
-    const operand *o = &s->rest[i];
-    params[s->rest_at[i]] =
-        o->from == TENSOR ? (const void *)&maps[o->index] : &workspaces[o->index];
-  }
-}
-
-static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *s, rt_stream stream,
-                                                     const void **params, err *e) {
-  const rt_device_ops *ops = l->d->ops;
-  if (!s->function && s->symbol) {
-    const rt_ptr from = *(const rt_ptr *)params[0];
-    return l->copy == COPY_NEVER ? 0 : ops->copy(l->d, s->symbol, from, s->nbytes, stream, e);
-  }
-  if (!s->function) {
-    return ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
-  }
-  return (s->overlap ? ops->launch_overlapping : ops->launch)(l->d, s->function, s->grid, s->block,
-                                                              s->smem, stream, (void **)params, e);
-}
-
-/* With workspaces or tensor maps: a function of its own keeps the other path short. */
-static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s, rt_stream stream,
-                                                   const void *const *args, rt_ptr workspace,
-                                                   const void **params, err *e) {
-  rt_ptr workspaces[MAX_WORKSPACES];
-  rt_tensor_map maps[MAX_TENSORS];
-  for (size_t i = 0; i < l->n_workspaces; i++) {
-    workspaces[i] = workspace + l->offsets[i];
-  }
-  TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
-  fill_rest(s, workspaces, maps, params);
-  return run(l, s, stream, params, e);
-}
-
-static inline __attribute__((always_inline)) int launch_stage(rt_loaded *l, const stage *s,
-                                                              rt_stream stream,
-                                                              const void *const *args,
-                                                              rt_ptr workspace, err *e) {
-  const void *params[MAX_OPERANDS];
-  for (size_t i = 0; i < s->n_operands; i += CHUNK) {
-    memcpy(&params[i], &s->params[i], CHUNK * sizeof *params);
-  }
-  for (const given *g = s->given, *end = g + s->n_given; g < end; g++) {
-    params[g->at] = args[g->index];
-  }
-  return s->n_rest ? run_with_rest(l, s, stream, args, workspace, params, e)
-                   : run(l, s, stream, params, e);
-}
-
-int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
-                        err *e) {
-  for (const stage *now = l->stages, *end = now + l->n_stages; now < end; now++) {
-    TRY(launch_stage(l, now, s, args, workspace, e));
-  }
-  return 0;
-}
-
-int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e) {
-  if (!l->workspace) {
-    TRY(rt_loaded_reserve(l, e));
-  }
-  TRY(rt_loaded_launch_in(l, s, args, l->workspace, e));
-  l->copy = l->copy == COPY_ONCE ? COPY_NEVER : l->copy;
-  return 0;
-}
-
-void rt_loaded_hold(rt_loaded *l, bool hold) {
-  l->copy = hold ? COPY_ONCE : COPY_ALWAYS;
-}
-
-static int launch_contender(void *self, rt_stream s, const void *const *args, err *e) {
-  return rt_loaded_launch(self, s, args, e);
-}
-
-static void hold_contender(void *self, bool hold) {
-  rt_loaded_hold(self, hold);
-}
-
-rt_contender rt_loaded_contender(rt_loaded *l) {
-  return (rt_contender){launch_contender, l, hold_contender};
 }

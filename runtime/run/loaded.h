@@ -1,0 +1,71 @@
+/* loaded.h -- what rt_loaded_new makes and launches read. Private to run_loaded.c and run_launch.c. */
+#ifndef RT_LOADED_H
+#define RT_LOADED_H
+
+#include <stdatomic.h>
+
+#include "arena.h"
+#include "run.h"
+
+enum {
+  LOADED_OPERANDS = 128,
+  LOADED_CHUNK = 8, /* constants are copied in chunks of this many */
+  LOADED_WORKSPACES = 32,
+  LOADED_TENSORS = 8,
+  LOADED_ALIGNMENT = RT_WORKSPACE_ALIGNMENT
+};
+
+typedef struct operand {
+  enum { CONSTANT, ARGUMENT, WORKSPACE, TENSOR } from;
+  uint32_t index;       /* of the argument or workspace; of the stage's tensor */
+  const void *constant; /* in the arena */
+} operand;
+
+typedef struct tensor { /* the parts of a tensor map known before the launch */
+  rt_tensor fixed;      /* without address and strides */
+  operand at, strides[GEN_MAX_RANK - 1];
+  dtype stride_types[GEN_MAX_RANK - 1];
+} tensor;
+
+typedef struct loaded_image { /* shared by plans whose source is the same */
+  rt_module *module;
+  atomic_int users;
+} loaded_image;
+
+typedef struct given { /* parameter `at` is the caller's argument `index` */
+  uint8_t at, index;
+} given;
+
+typedef struct stage {   /* what every launch reads comes first, in one cache line */
+  rt_function *function; /* NULL: set memory */
+  uint32_t grid[3], block[3], smem;
+  bool overlap;
+  uint8_t n_operands, n_given, n_rest;
+  const void **params; /* the constants among them; whole chunks */
+  const given *given;
+  operand *rest;    /* workspaces and tensors */
+  uint8_t *rest_at; /* which parameters these are */
+  operand *operands;
+  tensor *tensors;
+  size_t n_tensors;
+  uint8_t fill;
+  uint64_t nbytes;
+  rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
+} stage;
+
+struct rt_loaded {
+  rt_device *d;
+  stage *stages;
+  size_t n_stages, n_workspaces;
+  uint64_t *offsets;   /* of each workspace */
+  loaded_image *image; /* NULL: nothing to launch */
+  const void *bytes;   /* of the image, while rt_loaded_new runs; NULL: not at hand */
+  size_t nbytes;
+  arena memory;
+  size_t workspace_nbytes;
+  rt_ptr workspace;                                 /* ours, 0 until reserved */
+  enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
+  rt_function_info info;
+};
+
+#endif

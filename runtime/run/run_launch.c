@@ -1,0 +1,133 @@
+/* run_launch.c -- launches of what rt_loaded_new made. A launch fills an array of pointers on its own
+ * stack (a few nanoseconds), so several threads may launch at once. */
+#include <string.h>
+
+#include "loaded.h"
+
+size_t rt_loaded_workspace_nbytes(const rt_loaded *l) {
+  return l->workspace_nbytes;
+}
+
+int rt_loaded_reserve(rt_loaded *l, err *e) {
+  if (l->workspace || l->workspace_nbytes == 0) {
+    return 0;
+  }
+  rt_ptr p;
+  TRY(l->d->ops->alloc(l->d, l->workspace_nbytes, &p, e));
+  int rc = l->d->ops->set(l->d, p, 0, l->workspace_nbytes, NULL, e);
+  rc = rc ? rc : l->d->ops->stream_sync(l->d, NULL, e);
+  if (rc) {
+    l->d->ops->release(l->d, p);
+    return rc;
+  }
+  l->workspace = p;
+  return 0;
+}
+
+static const void *pointer(const operand *o, const void *const *args, const rt_ptr *workspaces) {
+  return o->from == ARGUMENT    ? args[o->index]
+         : o->from == WORKSPACE ? &workspaces[o->index]
+                                : o->constant;
+}
+
+/* The tensor maps of this launch: address and strides are the caller's. */
+static int describe(rt_loaded *l, const stage *s, const void *const *args, const rt_ptr *workspaces,
+                    rt_tensor_map *maps, err *e) {
+  for (size_t i = 0; i < s->n_tensors; i++) {
+    const tensor *x = &s->tensors[i];
+    rt_tensor t = x->fixed;
+    memcpy(&t.at, pointer(&x->at, args, workspaces), sizeof t.at);
+    for (int d = 0; d + 1 < t.rank; d++) {
+      uint64_t bits = 0;
+      memcpy(&bits, pointer(&x->strides[d], args, workspaces), dtype_nbytes(x->stride_types[d]));
+      t.strides[d] = bits * dtype_nbytes(t.type);
+    }
+    TRY(l->d->ops->tensor_map(l->d, &t, &maps[i], e));
+  }
+  return 0;
+}
+
+static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *maps,
+                      const void **params) {
+  for (size_t i = 0; i < s->n_rest; i++) {
+    const operand *o = &s->rest[i];
+    params[s->rest_at[i]] =
+        o->from == TENSOR ? (const void *)&maps[o->index] : &workspaces[o->index];
+  }
+}
+
+static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *s, rt_stream stream,
+                                                     const void **params, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  if (!s->function && s->symbol) {
+    const rt_ptr from = *(const rt_ptr *)params[0];
+    return l->copy == COPY_NEVER ? 0 : ops->copy(l->d, s->symbol, from, s->nbytes, stream, e);
+  }
+  if (!s->function) {
+    return ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
+  }
+  return (s->overlap ? ops->launch_overlapping : ops->launch)(l->d, s->function, s->grid, s->block,
+                                                              s->smem, stream, (void **)params, e);
+}
+
+/* With workspaces or tensor maps: a function of its own keeps the other path short. */
+static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s, rt_stream stream,
+                                                   const void *const *args, rt_ptr workspace,
+                                                   const void **params, err *e) {
+  rt_ptr workspaces[LOADED_WORKSPACES];
+  rt_tensor_map maps[LOADED_TENSORS];
+  for (size_t i = 0; i < l->n_workspaces; i++) {
+    workspaces[i] = workspace + l->offsets[i];
+  }
+  TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
+  fill_rest(s, workspaces, maps, params);
+  return run(l, s, stream, params, e);
+}
+
+static inline __attribute__((always_inline)) int launch_stage(rt_loaded *l, const stage *s,
+                                                              rt_stream stream,
+                                                              const void *const *args,
+                                                              rt_ptr workspace, err *e) {
+  const void *params[LOADED_OPERANDS];
+  for (size_t i = 0; i < s->n_operands; i += LOADED_CHUNK) {
+    memcpy(&params[i], &s->params[i], LOADED_CHUNK * sizeof *params);
+  }
+  for (const given *g = s->given, *end = g + s->n_given; g < end; g++) {
+    params[g->at] = args[g->index];
+  }
+  return s->n_rest ? run_with_rest(l, s, stream, args, workspace, params, e)
+                   : run(l, s, stream, params, e);
+}
+
+int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                        err *e) {
+  for (const stage *now = l->stages, *end = now + l->n_stages; now < end; now++) {
+    TRY(launch_stage(l, now, s, args, workspace, e));
+  }
+  return 0;
+}
+
+int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e) {
+  if (!l->workspace) {
+    TRY(rt_loaded_reserve(l, e));
+  }
+  TRY(rt_loaded_launch_in(l, s, args, l->workspace, e));
+  l->copy = l->copy == COPY_ONCE ? COPY_NEVER : l->copy;
+  return 0;
+}
+
+void rt_loaded_hold(rt_loaded *l, bool hold) {
+  l->copy = hold ? COPY_ONCE : COPY_ALWAYS;
+}
+
+static int launch_contender(void *self, rt_stream s, const void *const *args, err *e) {
+  return rt_loaded_launch(self, s, args, e);
+}
+
+static void hold_contender(void *self, bool hold) {
+  rt_loaded_hold(self, hold);
+}
+
+rt_contender rt_loaded_contender(rt_loaded *l) {
+  return (rt_contender){launch_contender, l, hold_contender};
+}
