@@ -12,6 +12,13 @@ GLOBAL banks(float *x, int step) {
   x[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
+__constant__ float numbers[1024] = {1};
+GLOBAL constants(float *x, int step) {
+  float sum = 0;
+  for (int i = 0; i < 64; i++) sum += numbers[(threadIdx.x / 4 * step + i) & 1023];
+  x[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
 GLOBAL wide(float4 *x, int merge) {
   __shared__ float4 s[32];
   s[threadIdx.x] = make_float4(threadIdx.x, 1, 2, 3);

@@ -151,6 +151,16 @@ COST_TEST(bank_conflicts) {
   assert_true(one.sec < most.sec);
 }
 
+/* Each address of a warp beyond the first is a replay. */
+COST_TEST(constants) {
+  const rt_emu_stats same = run(k, "constants", 264, 256, 0),
+                     eight = run(k, "constants", 264, 256, 1);
+  assert_true(same.constant_requests == 264 * 8 * 64 && same.constant_replays == 0);
+  assert_true(eight.constant_replays == 7 * eight.constant_requests);
+  assert_true(eight.global_requests == same.global_requests);
+  assert_true(same.sec < eight.sec);
+}
+
 /* The same kernel with two numbers, of which one makes it slower by a factor in the range. */
 COST_TEST(accesses_cost_more) {
   static const struct {

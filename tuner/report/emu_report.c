@@ -42,6 +42,10 @@ void emu_report_text(str *s, const char *kernel, const rt_emu_stats *x) {
   add_number(s, "", x->shared_wavefronts, " wavefronts");
   str_addf(s, " (%.2f a request; above the minimum: bank conflicts)\n",
            share(x->shared_wavefronts, x->shared_requests));
+  if (x->constant_requests > 0) {
+    add_number(s, "  constant memory ", x->constant_requests, " requests, ");
+    add_number(s, "", x->constant_replays, " replays (addresses beyond the first of a warp)\n");
+  }
   add_number(s, "  atomics         ", x->atomics, "; barriers ");
   add_number(s, "", x->barriers, "\n");
 }
@@ -68,6 +72,8 @@ void emu_report_json(str *s, const char *kernel, const rt_emu_stats *x) {
   jw_fixed(s, "store_sectors", 0, x->store_sectors);
   jw_fixed(s, "shared_requests", 0, x->shared_requests);
   jw_fixed(s, "shared_wavefronts", 0, x->shared_wavefronts);
+  jw_fixed(s, "constant_requests", 0, x->constant_requests);
+  jw_fixed(s, "constant_replays", 0, x->constant_replays);
   jw_fixed(s, "atomics", 0, x->atomics);
   jw_fixed(s, "barriers", 0, x->barriers);
   jw_end_line(s);

@@ -254,6 +254,8 @@ static void fill_counts(const emu_model *m, double share, double traffic_share, 
   s->store_sectors = (double)t->store_sectors * traffic_share;
   s->shared_requests = (double)t->shared_requests * traffic_share;
   s->shared_wavefronts = (double)t->shared_wavefronts * traffic_share;
+  s->constant_requests = (double)t->constant_requests * traffic_share;
+  s->constant_replays = (double)t->constant_replays * traffic_share;
   s->atomics = (double)t->atomics * share;
   s->barriers = (double)t->barriers * share;
 }
@@ -286,6 +288,9 @@ void emu_cost_launch(const emu_profile *p, const emu_launch *l, const emu_worker
   /* the blocks of the first wave want the same data at the same time: all wait for DRAM */
   missed = s->waves <= 1 ? 1 : emu_larger(missed, 1 / s->waves);
   double hit_l1 = t->load_sectors ? 1 - (double)t->load_misses / (double)t->load_sectors : 0;
+  m.lat_constant = t->constant_requests ? EMU_LAT_CONSTANT_FAR * (double)t->constant_misses /
+                                              (double)(t->constant_requests + t->constant_replays)
+                                        : 0;
   m.lat_global =
       hit_l1 * EMU_LAT_L1 + (1 - hit_l1) * (EMU_LAT_L2 + missed * (EMU_LAT_DRAM - EMU_LAT_L2));
   emu_model_add_code(&m);

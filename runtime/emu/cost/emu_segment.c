@@ -105,6 +105,7 @@ static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra
   switch (in->pipe) {
   case EMU_PIPE_none: return 0;
   case EMU_PIPE_lsu: return emu_larger(1, extra);
+  case EMU_PIPE_uniform: return emu_larger(32.0 * in->weight / lanes[in->pipe], extra);
   case EMU_PIPE_tensor: return tensor_clocks(p, in);
   default: return 32.0 * in->weight / lanes[in->pipe];
   }
@@ -117,7 +118,7 @@ static double load_latency(const emu_model *m, const emu_insn *in, bool moved) {
   case SPACE_shared: return in->kind == KIND_atom ? LAT_ATOM_SHARED : LAT_SHARED;
   case SPACE_local: return EMU_LAT_L1;
   case SPACE_param:
-  case SPACE_const: return LAT_UNIFORM;
+  case SPACE_const: return LAT_UNIFORM + m->lat_constant;
   default: return in->kind == KIND_ld && in->flags & INSN_STRONG ? EMU_LAT_CHAIN : m->lat_global;
   }
 }

@@ -13,6 +13,7 @@ enum {
   EMU_LAT_L1 = 41,
   EMU_LAT_L2 = 287,
   EMU_LAT_DRAM = 663,
+  EMU_LAT_CONSTANT_FAR = 62, /* more than a hit of the first constant cache: Jia et al. 2018, 3.3 */
   EMU_LAT_CHAIN = 570 /* from a block's store to the load of another block that waits for it */
 };
 enum { EMU_SCHEDULERS = 4 }; /* of a multiprocessor; a warp stays with one */
@@ -22,7 +23,7 @@ typedef struct emu_model {
   const emu_launch *l;
   const emu_profile *p;
   const emu_worker *w;
-  double lat_global;
+  double lat_global, lat_constant; /* the latter beyond that of a hit */
   double crowd;        /* factor of a store's clocks: below 1 where few blocks share the L2 */
   double run, counted; /* blocks that ran, and whose traffic was counted */
 

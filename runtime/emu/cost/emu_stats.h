@@ -14,6 +14,7 @@ typedef struct rt_emu_stats {
   double pipes[EMU_PIPES_N];         /* warp instructions issued to each unit */
   double global_requests, load_sectors, store_sectors; /* sectors of 32 bytes */
   double shared_requests, shared_wavefronts; /* more wavefronts than needed: bank conflicts */
+  double constant_requests, constant_replays; /* loads; addresses beyond the first of a warp */
   double atomics, barriers;
   int regs, blocks_sm;               /* blocks_sm: occupancy */
   double waves;

@@ -279,7 +279,9 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
   if (w->block->counting && shared) {
     emu_count_shared(w, shared, offset, n, access);
   }
-  if (w->block->counting && global && space != SPACE_const) {
+  if (w->block->counting && (space == SPACE_const || space == SPACE_param) && mask) {
+    emu_count_constant(w, mask, address);
+  } else if (w->block->counting && global) {
     emu_count_global(w, global, address, n, access);
   }
   if (!w->launch->checks) {

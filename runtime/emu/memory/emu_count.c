@@ -19,6 +19,7 @@ void emu_count_start(emu_worker *w) {
   }
   memset(w->cache.sector, 0xff, sizeof w->cache.sector);
   memset(w->cache.atomic_turns, 0, sizeof w->cache.atomic_turns);
+  memset(w->cache.constant, 0xff, sizeof w->cache.constant);
   w->cache.mask = n - 1;
   w->cache.n = 0;
   w->cache.last = 0;
@@ -330,4 +331,26 @@ void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   t->shared_requests++;
   t->shared_wavefronts += (uint64_t)fronts;
   w->extra[w->pc - 1] += (uint64_t)(CLOCK * fronts);
+}
+
+/* A warp reads one address of constant memory at a time: each further address is a replay. src: CUDA
+ * C++ Programming Guide 13.0, "Device Memory Accesses", constant memory; the cache's size and lines:
+ * Jia et al. 2018, 3.3 */
+void emu_count_constant(emu_warp *w, uint32_t mask, const uint64_t address[32]) {
+  emu_traffic *t = &w->block->worker->traffic;
+  uint64_t *cache = w->block->worker->cache.constant;
+  int different = 0;
+  for (uint32_t left = mask; left; different++) {
+    const uint64_t at = address[__builtin_ctz(left)], line = at / EMU_CONSTANT_LINE;
+    uint64_t *slot = &cache[line % EMU_CONSTANT_LINES];
+    t->constant_misses += *slot != line;
+    *slot = line;
+    for (uint32_t rest = left; rest; rest &= rest - 1) {
+      const int i = __builtin_ctz(rest);
+      left &= address[i] == at ? ~(1u << i) : ~0u;
+    }
+  }
+  t->constant_requests++;
+  t->constant_replays += (uint64_t)(different - 1);
+  w->extra[w->pc - 1] += (uint64_t)(CLOCK * different);
 }

@@ -20,6 +20,8 @@ uint64_t emu_count_arrival(emu_warp *w, uint64_t old, uint64_t most);
 void emu_count_fetch(emu_warp *w, uint64_t address);
 /* emu_count_bulk -- n bytes of a bulk copy, which bypasses the L1 */
 void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access);
+/* emu_count_constant -- a load of constant memory, or of parameters at a computed address */
+void emu_count_constant(emu_warp *w, uint32_t mask, const uint64_t address[32]);
 void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access);
 

@@ -199,11 +199,15 @@ typedef struct emu_block {
 typedef struct emu_traffic { /* counts for the cost model */
   uint64_t global_requests, load_sectors, load_misses, store_sectors;
   uint64_t shared_requests, shared_wavefronts, atomics, atomic_conflicts, barriers;
+  /* of constant memory and parameters: loads whose address is computed, addresses beyond the first
+   * of a warp, lines that were not in the constant cache */
+  uint64_t constant_requests, constant_replays, constant_misses;
 } emu_traffic;
 
 /* arrays in emu_worker.counts; the first EMU_SUMS hold sums */
 enum { EMU_SUMS = 4, EMU_COUNTS = 5 };
 enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64, EMU_ATOMIC_LINES = 512 };
+enum { EMU_CONSTANT_LINES = 32, EMU_CONSTANT_LINE = 64 }; /* the first constant cache: 2 KiB */
 
 /* the modelled L1 of a multiprocessor, and traffic by allocation and by line */
 typedef struct emu_cache {
@@ -211,6 +215,7 @@ typedef struct emu_cache {
   uint32_t mask; /* of the sectors in use: what shared memory leaves */
   uint64_t offset[EMU_ALLOCS], nbytes[EMU_ALLOCS], sectors[EMU_ALLOCS];   /* allocations accessed */
   uint64_t atomic_line[EMU_ATOMIC_LINES], atomic_turns[EMU_ATOMIC_LINES]; /* lines of 128 bytes */
+  uint64_t constant[EMU_CONSTANT_LINES]; /* lines of the constant cache */
   int n, last;
 } emu_cache;
 
