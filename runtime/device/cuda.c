@@ -228,7 +228,7 @@ static int variable(rt_device *d, rt_module *m, const char *name, rt_ptr *p, siz
   CUresult r = of(d)->api.cuModuleGetGlobal(&at, nbytes, (CUmodule)m, name);
   *p = at;
   return r == CUDA_ERROR_NOT_FOUND
-             ? err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ variable '%s'", name)
+             ? err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ or __device__ variable '%s'", name)
          : r ? FAIL(d, e, r, "looking for the variable %s", name)
              : 0;
 }

@@ -165,7 +165,7 @@ int emu_variable_op(rt_device *d, rt_module *module, const char *name, rt_ptr *p
       return 0;
     }
   }
-  return err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ variable '%s'", name);
+  return err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ or __device__ variable '%s'", name);
 }
 
 /* Registers from ptxas's report; else our estimate, within the launch bounds that ptxas would obey. */

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "file.h"
+
 enum { HEADER_MAX = 4096 };
 
 typedef struct reader {
@@ -133,4 +135,36 @@ int data_file_read(const gen_datum *datum, const char *arg, void *bytes, err *e)
   const int rc = read_file(&r, bytes, e);
   fclose(r.f);
   return rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* The header fills whole lines of 64 bytes: 10 of magic, version and length, the dictionary, blanks. */
+static void add_header(str *s, dtype t, uint64_t count) {
+  auto_str dict = {0};
+  const char kind = t == DTYPE_bf16      ? 'u'
+                    : dtype_is_float(t)  ? 'f'
+                    : dtype_is_signed(t) ? 'i'
+                                         : 'u';
+  str_addf(&dict, "{'descr': '<%c%zu', 'fortran_order': False, 'shape': (%llu,), }", kind,
+           dtype_nbytes(t), (unsigned long long)count);
+  while ((dict.n + 11) % 64 && !dict.failed) {
+    str_add(&dict, " ");
+  }
+  str_add(&dict, "\n");
+  str_add_n(s, "\x93NUMPY\x01\x00", 8);
+  str_add_n(s, (char[]){(char)(dict.n & 255), (char)(dict.n >> 8)}, 2);
+  str_add_n(s, str_text(&dict), dict.n);
+  s->failed |= dict.failed;
+}
+
+int data_file_write(const char *path, dtype t, uint64_t count, const void *bytes, err *e) {
+  auto_str s = {0};
+  const size_t n = strlen(path);
+  if (n < 4 || strcmp(path + n - 4, ".npy") != 0) {
+    return file_write(path, bytes, (size_t)count * dtype_nbytes(t), e);
+  }
+  add_header(&s, t, count);
+  str_add_n(&s, bytes, (size_t)count * dtype_nbytes(t));
+  return s.failed ? err_nomem(e) : file_write(path, str_text(&s), s.n, e);
 }

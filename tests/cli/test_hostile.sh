@@ -20,6 +20,45 @@ refuses 2 "i32:1.5" $runs --args i32:1.5
 refuses 2 "has 1 parameter, but --args gives 0" $runs
 refuses 2 "parameter 0 of kernel k has 8 bytes, but --args gives 4" $runs --args i32:1
 
+refuses 2 "is none of buf:" $runs --args buf:u32:1024:rnadom
+refuses 2 "is none of buf:" $runs --args bytes:123
+refuses 1 "cannot open the data of 'buf:u32:4:./none'" $runs --args buf:u32:4:./none
+refuses 1 "no __constant__ or __device__ variable 'x'" $runs --args buf:u32:1024 --const x=f32:1
+refuses 2 "--dump '1=out': parameter 1 is no buffer" $runs --args buf:u32:1024 --dump 1=out
+
+# ---- run-ptx: structs, variables, files: y[i] = taps[1] * x[i] + s.add, count = s.n
+cat >"$folder/affine.ptx" <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.const .align 4 .b8 taps[8];
+.global .align 4 .u32 count;
+.visible .entry affine(.param .align 4 .b8 s[8], .param .u64 x, .param .u64 y)
+{
+  .reg .f32 %f<4>; .reg .b32 %r<3>; .reg .b64 %d<7>;
+  ld.param.f32 %f0, [s]; ld.param.u32 %r0, [s+4]; ld.param.u64 %d0, [x]; ld.param.u64 %d1, [y];
+  mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4; add.s64 %d3, %d0, %d2; add.s64 %d4, %d1, %d2;
+  ld.global.f32 %f1, [%d3]; ld.const.f32 %f2, [taps+4]; fma.rn.f32 %f3, %f1, %f2, %f0; st.global.f32 [%d4], %f3;
+  st.global.u32 [count], %r0;
+  ret;
+}
+END
+# [1, 2, 3, 4] as floats; 0.5 and 7 as a struct
+printf '\0\0\200\77\0\0\0\100\0\0\100\100\0\0\200\100' >"$folder/x.bin"
+printf '\0\0\0\77\7\0\0\0' >"$folder/s.bin"
+affine="$autotune run-ptx $folder/affine.ptx affine --block 4"
+for s in bytes:0000003f07000000 struct:$folder/s.bin; do
+  prints "f32[4]: 10.5 20.5 30.5 40.5" $affine --args "$s buf:f32:4:$folder/x.bin buf:f32:4:none" --const taps=f32:0,10 \
+    --dump 2="$folder/y.npy" --dump count="$folder/count.bin"
+done
+printf '\7\0\0\0' | cmp - "$folder/count.bin" || complain "--dump of a variable"
+prints "f32[4]: -10 -20 -30 -40" $affine --args "$s buf:f32:4:$folder/y.npy buf:f32:4:none" --const taps=bytes:00000000000080bf \
+  --const count=u32:1 --dump 2="$folder/y.bin"
+[ "$(wc -c <"$folder/y.bin")" = 16 ] || complain "--dump of bytes: $(wc -c <"$folder/y.bin")"
+refuses 2 "variable taps has 8 bytes, but --const gives 4" $affine --args "$s buf:f32:4 buf:f32:4" --const taps=f32:1
+refuses 2 "it holds elements of <f4" $affine --args "$s buf:i32:4:$folder/y.npy buf:f32:4"
+refuses 2 "parameter 0 of kernel affine has 8 bytes, but --args gives 4" $affine --args "bytes:00112233 buf:f32:4 buf:f32:4"
+
 # ---- kernels that never end: the step limit, --timeout, and signals
 loop() {
   printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %%p;\n%s\nret;\n}\n' "$1"

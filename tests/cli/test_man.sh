@@ -25,7 +25,7 @@ for page in tuner/cli/autotune.1 runtime/serve/libtuned.3; do
   fi
 done
 
-options=$(sed -n '/define CLI_OPTIONS/,/^$/s/^  X(\([a-z_]*\),.*/--\1/p' tuner/cli/cli.h | tr _ -)
+options=$(sed -n '/define CLI_OPTIONS/,/^$/s/^  X(\([a-z_]*\),.*/--\1/p' tuner/cli/cli.h | sed 's/_$//; s/_/-/g')
 verbs=$(sed -n '/cli_verbs\[\] = {/,/^    {NULL}/s/^    {"\([a-z-]*\)",.*/\1/p' tuner/cli/verbs.c)
 [ "$(echo "$options" | wc -l)" -gt 20 ] && [ "$(echo "$verbs" | wc -l)" -gt 10 ] || complain "options or verbs not found"
 told tuner/cli/autotune.1 $options $verbs

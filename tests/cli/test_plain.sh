@@ -52,7 +52,7 @@ END
   tests/fixtures/driver_on_emu.c "$B/libtuned.a" $archives -o "$folder/run" || complain "the exported convolution does not compile"
 "$folder/run" >"$folder/out" || complain "the exported convolution: $(cat "$folder/out")"
 
-refuses 1 "the kernels have no __constant__ variable 'filtre'" "$autotune" examples/convolve.cu n=100 --quiet \
+refuses 1 "the kernels have no __constant__ or __device__ variable 'filtre'" "$autotune" examples/convolve.cu n=100 --quiet \
   --constant 'filtre:f32[3]'
 
 # ---- options, a header beside the file, one in a folder, text for the host ---------------------------

@@ -16,7 +16,8 @@ const cli_option cli_options[] = {
 enum { N_OPTIONS = sizeof cli_options / sizeof *cli_options - 1 };
 
 void cli_spell(const char *name, char *out, size_t n) {
-  snprintf(out, n, "%s", name);
+  const size_t length = strlen(name);
+  snprintf(out, n, "%.*s", (int)(length - (length && name[length - 1] == '_')), name);
   for (char *p = out; (p = strchr(p, '_'));) {
     *p = '-';
   }
@@ -54,8 +55,17 @@ static int find_option(const cli_verb *verb, const char *name, const cli_option 
   return unknown_option(verb, name, e);
 }
 
+/* WORDS of an option that is given several times add up. */
+static int take_value(const cli_option *o, const char *value, arena *a, cli *c, err *e) {
+  const char **field = (const char **)((char *)c + o->offset);
+  const bool adds = o->value && !strcmp(o->value, "WORDS") && *field;
+  *field = adds ? arena_format(a, "%s %s", *field, value) : value ? value : "";
+  return *field ? 0 : err_nomem(e);
+}
+
 /* Parse the option at argv[*i]; *i moves past a value that is a word of its own. */
-static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli *c, err *e) {
+static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, arena *a, cli *c,
+                        err *e) {
   char name[32] = "";
   const char *text = argv[*i] + 2;
   const char *equals = strchr(text, '=');
@@ -75,8 +85,7 @@ static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli
     }
     value = argv[++*i];
   }
-  *(const char **)((char *)c + o->offset) = value ? value : "";
-  return 0;
+  return take_value(o, value, a, c, e);
 }
 
 /* --emu-memory becomes part of the device's name, so that it applies in every process that opens
@@ -111,7 +120,7 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err
     if (!strcmp(argv[i], "-h")) {
       c->help = "";
     } else if (!strncmp(argv[i], "--", 2) && argv[i][2]) {
-      TRY(parse_option(verb, argc, argv, &i, c, e));
+      TRY(parse_option(verb, argc, argv, &i, a, c, e));
     } else if (argv[i][0] == '-') {
       return err_set(e, ERR_USAGE, "'%s' is not an option; options start with --", argv[i]);
     } else {

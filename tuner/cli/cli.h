@@ -40,7 +40,8 @@
   X(option, "TEXT", "an option of the compiler: --use_fast_math, --maxrregcount=REGS")             \
   X(include, "DIR", "a folder of headers; also -I DIR")
 
-/* name (_ is typed as -), placeholder of the value (NULL: a flag), what it does */
+/* name (_ is typed as -, but none at the end), placeholder of the value (NULL: a flag; WORDS: given again
+ * it adds words), what it does */
 #define CLI_OPTIONS(X)                                                                              \
   X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")          \
   X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")           \
@@ -100,7 +101,9 @@
   X(more, NULL, "keep the stored portfolio's configurations, and time them at further sizes")       \
   X(block, "X,Y,Z", "threads of a block")                                                           \
   X(smem, "BYTES", "dynamic shared memory of a block")                                              \
-  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                      \
+  X(args, "WORDS", "kernel parameters: buf:f32:1024 i32:5 bytes:0a0b struct:FILE ...")              \
+  X(const_, "WORDS", "contents of a module's variable, any number of times: taps=f32:1,2,1")        \
+  X(dump, "WORDS", "write a buffer to a file, any number of times: 0=out.npy")                      \
   X(no_checks, NULL, "check only for accesses outside the device's memory; much faster")            \
   X(emu_memory, "BYTES", "memory of the emulated device (default: half of the host's)")             \
   X(help, NULL, "print this text")
@@ -144,7 +147,7 @@ extern const cli_option cli_options[]; /* cli.c; ends with a NULL name */
 const char *cli_option_meaning(const cli_verb *verb, const cli_option *o);
 bool cli_takes(const cli_verb *verb, const cli_option *o);
 const cli_verb *cli_find_verb(const char *name); /* NULL: there is none */
-/* cli_spell -- the name as it is typed, with - for _ */
+/* cli_spell -- the name as it is typed, with - for _; const_ is typed const */
 void cli_spell(const char *name, char *out, size_t n);
 
 /* cli_plain_parse -- the option at argv[*i], if it is a line of a plain CUDA file; *i moves past a value

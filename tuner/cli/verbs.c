@@ -288,8 +288,11 @@ const cli_verb cli_verbs[] = {
      cmd_spec},
     {"run-ptx", NULL, "run-ptx FILE.ptx KERNEL --grid 8 --block 256 --args \"buf:f32:1024 i32:5\"",
      "Run any PTX on the emulated device with its checks, and print what it did.",
-     " device grid block smem args timeout no_checks emu_memory json ",
+     " device grid block smem args const_ dump timeout no_checks emu_memory json ",
      "A parameter is buf:TYPE:COUNT, filled with random numbers (or buf:TYPE:COUNT:zero, :index,\n"
-     ":none), or TYPE:VALUE. A finding names kernel, block, thread and line, and fails the run.\n",
+     ":none, :FILE), TYPE:VALUE, or bytes:HEX or struct:FILE for a struct. --const NAME=TYPE:VALUES\n"
+     "(or :FILE) fills a __constant__ or __device__ variable, --dump 0=FILE or NAME=FILE writes a buffer\n"
+     "or variable. Files are raw bytes or NumPy's (.npy). A finding names kernel, block, thread and\n"
+     "line, and fails the run.\n",
      cmd_run_ptx},
     {NULL}};

@@ -1,6 +1,5 @@
 /* cmd_run_ptx.c -- autotune run-ptx: run any PTX on the emulated device, with its checks. */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -9,118 +8,18 @@
 #include "print.h"
 #include "emu_report.h"
 #include "open_device.h"
+#include "ptx_args.h"
 #include "verbs.h"
 
-enum { MAX_ARGS = 64, SHOWN = 8, MAX_PTX = 64 << 20 };
-
-typedef struct parameter {
-  dtype type;
-  bool is_buffer;
-  int64_t count; /* buffers: elements */
-  uint64_t bits; /* passed to the kernel: an address or a value */
-  void *host;    /* buffers: contents */
-} parameter;
+enum { SHOWN = 8, MAX_PTX = 64 << 20 };
 
 typedef struct runner {
   const cli *c;
   arena memory;
   rt_device *d;
   rt_module *m;
-  parameter p[MAX_ARGS];
-  size_t n;
+  ptx_args args;
 } runner;
-
-/* Numbers in [-1, 1], or small integers, determined by the index. */
-static double value_at(dtype t, uint64_t i) {
-  uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z ^= z >> 31;
-  return dtype_is_float(t) ? (double)(z >> 11) * 0x1p-52 - 1 : (double)(z % 100);
-}
-
-static void fill(parameter *p, const char *how) {
-  size_t nbytes = dtype_nbytes(p->type);
-  for (int64_t i = 0; i < p->count; i++) {
-    double v = !strcmp(how, "zero")    ? 0
-               : !strcmp(how, "index") ? (double)i
-                                       : value_at(p->type, (uint64_t)i);
-    uint64_t bits = dtype_encode(p->type, v);
-    memcpy((char *)p->host + (size_t)i * nbytes, &bits, nbytes);
-  }
-}
-
-static int bad(const char *word, err *e) {
-  return err_set(e, ERR_USAGE,
-                 "--args '%s' is neither buf:TYPE:COUNT[:random|zero|index|none], such as "
-                 "buf:f32:1024, nor TYPE:VALUE, such as i32:5",
-                 word);
-}
-
-/* buf:f32:1024, buf:f32:1024:zero; `none` leaves it uninitialised, for the checks to find */
-static int parse_buffer(runner *r, parameter *p, char *rest, const char *word, err *e) {
-  char *save = NULL, *type = strtok_r(rest, ":", &save), *count = strtok_r(NULL, ":", &save);
-  char *how = strtok_r(NULL, ":", &save);
-  how = how ? how : "random";
-  bool known = !strcmp(how, "random") || !strcmp(how, "zero") || !strcmp(how, "index") ||
-               !strcmp(how, "none");
-  rt_ptr at;
-  p->is_buffer = true;
-  if (!type || !count || !known || !dtype_parse(type, &p->type) ||
-      !text_integer(count, &p->count) || p->count < 0 || p->count > INT32_MAX) {
-    return bad(word, e);
-  }
-  size_t nbytes = (size_t)p->count * dtype_nbytes(p->type);
-  TRY(r->d->ops->alloc(r->d, nbytes, &at, e));
-  p->bits = at;
-  p->host = arena_new(&r->memory, nbytes);
-  TRY(p->host ? 0 : err_nomem(e));
-  if (!strcmp(how, "none")) {
-    return 0;
-  }
-  fill(p, how);
-  return r->d->ops->copy_in(r->d, at, p->host, nbytes, NULL, e);
-}
-
-/* A whole number must fit the type. */
-static bool parse_value(parameter *p, const char *text) {
-  const unsigned bits = 8 * (unsigned)dtype_nbytes(p->type);
-  char *end;
-  int64_t v;
-  if (dtype_is_float(p->type)) {
-    p->bits = dtype_encode(p->type, strtod(text, &end));
-    return end != text && !*end;
-  }
-  if (!text_integer(text, &v) || (v < 0 && !dtype_is_signed(p->type))) {
-    return false;
-  }
-  p->bits = (uint64_t)v & UINT64_MAX >> (64 - bits);
-  const int64_t half = bits < 64 ? INT64_C(1) << (bits - 1) : INT64_MAX;
-  return bits == 64 || (dtype_is_signed(p->type) ? v >= -half && v < half : v < 2 * half);
-}
-
-static int parse_parameter(runner *r, char *word, err *e) {
-  parameter *p = &r->p[r->n];
-  const char *shown = arena_text(&r->memory, word);
-  char *colon = strchr(word, ':');
-  if (r->n == MAX_ARGS || !colon) {
-    return bad(shown, e);
-  }
-  *colon = 0;
-  r->n++;
-  if (!strcmp(word, "buf")) {
-    return parse_buffer(r, p, colon + 1, shown, e);
-  }
-  return dtype_parse(word, &p->type) && parse_value(p, colon + 1) ? 0 : bad(shown, e);
-}
-
-static int parse_parameters(runner *r, err *e) {
-  char *list = arena_text(&r->memory, r->c->args ? r->c->args : ""), *save = NULL;
-  TRY(list ? 0 : err_nomem(e));
-  for (char *w = strtok_r(list, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
-    TRY(parse_parameter(r, w, e));
-  }
-  return 0;
-}
 
 /* "8", "8,4", "8,4,2" */
 static int parse_extent(runner *r, const char *option, const char *text, uint32_t out[3], err *e) {
@@ -145,13 +44,12 @@ static int parse_extent(runner *r, const char *option, const char *text, uint32_
 /* The kernel's parameters must be those that --args gives. */
 static int match_parameters(const runner *r, const rt_function *f, const char *kernel, err *e) {
   const size_t n = rt_emu_n_params(f);
-  if (n != r->n) {
+  if (n != r->args.n) {
     return err_set(e, ERR_USAGE, "kernel %s has %zu parameter%s, but --args gives %zu", kernel, n,
-                   n == 1 ? "" : "s", r->n);
+                   n == 1 ? "" : "s", r->args.n);
   }
   for (size_t i = 0; i < n; i++) {
-    const parameter *p = &r->p[i];
-    const size_t given = p->is_buffer ? sizeof(rt_ptr) : dtype_nbytes(p->type);
+    const size_t given = r->args.a[i].nbytes;
     if (rt_emu_param_nbytes(f, i) != given) {
       return err_set(e, ERR_USAGE, "parameter %zu of kernel %s has %zu bytes, but --args gives %zu",
                      i, kernel, rt_emu_param_nbytes(f, i), given);
@@ -179,19 +77,28 @@ static int prepare(runner *r, err *e) {
   return 0;
 }
 
+static int prepare_data(runner *r, const rt_function *f, const char *kernel, err *e) {
+  r->args.memory = &r->memory;
+  r->args.d = r->d;
+  r->args.m = r->m;
+  TRY(ptx_args_parse(&r->args, r->c->args, e));
+  TRY(match_parameters(r, f, kernel, e));
+  TRY(ptx_set_variables(&r->args, r->c->const_, e));
+  return ptx_check_dumps(&r->args, r->c->dump, e);
+}
+
 static int launch(runner *r, rt_function *f, const char *kernel, err *e) {
   uint32_t grid[3], block[3];
   int64_t smem;
-  void *args[MAX_ARGS];
+  void *args[PTX_ARGS_MAX];
   rt_emu_stats stats;
   str s = {0};
   TRY(parse_extent(r, "grid", r->c->grid, grid, e));
   TRY(parse_extent(r, "block", r->c->block, block, e));
   TRY(cli_number("smem", r->c->smem, 0, INT32_MAX, 0, &smem, e));
-  TRY(parse_parameters(r, e));
-  TRY(match_parameters(r, f, kernel, e));
-  for (size_t i = 0; i < r->n; i++) {
-    args[i] = &r->p[i].bits;
+  TRY(prepare_data(r, f, kernel, e));
+  for (size_t i = 0; i < r->args.n; i++) {
+    args[i] = r->args.a[i].is_buffer ? &r->args.a[i].at : r->args.a[i].host;
   }
   TRY(r->d->ops->function_smem(r->d, f, smem, e));
   TRY(r->d->ops->launch(r->d, f, grid, block, (uint32_t)smem, NULL, args, e));
@@ -206,23 +113,21 @@ static int launch(runner *r, rt_function *f, const char *kernel, err *e) {
 }
 
 /* The first elements of every buffer. */
-static int print_buffers(runner *r, err *e) {
-  for (size_t i = 0; i < r->n; i++) {
-    parameter *p = &r->p[i];
-    size_t nbytes = dtype_nbytes(p->type);
-    if (!p->is_buffer) {
+static void print_buffers(const runner *r) {
+  for (size_t i = 0; i < r->args.n; i++) {
+    const ptx_arg *a = &r->args.a[i];
+    const size_t nbytes = dtype_nbytes(a->type);
+    if (!a->is_buffer) {
       continue;
     }
-    TRY(r->d->ops->copy_out(r->d, p->host, p->bits, (size_t)p->count * nbytes, NULL, e));
-    printf("parameter %zu, %s[%lld]:", i, dtype_name(p->type), (long long)p->count);
-    for (int64_t j = 0; j < p->count && j < SHOWN; j++) {
+    printf("parameter %zu, %s[%lld]:", i, dtype_name(a->type), (long long)a->count);
+    for (int64_t j = 0; j < a->count && j < SHOWN; j++) {
       uint64_t bits = 0;
-      memcpy(&bits, (char *)p->host + (size_t)j * nbytes, nbytes);
-      printf(" %.9g", dtype_decode(p->type, bits));
+      memcpy(&bits, (char *)a->host + (size_t)j * nbytes, nbytes);
+      printf(" %.9g", dtype_decode(a->type, bits));
     }
-    printf("%s\n", p->count > SHOWN ? " ..." : "");
+    printf("%s\n", a->count > SHOWN ? " ..." : "");
   }
-  return 0;
 }
 
 static int run(runner *r, err *e) {
@@ -238,7 +143,11 @@ static int run(runner *r, err *e) {
   TRY(r->d->ops->module_load(r->d, str_text(&ptx), ptx.n, &r->m, e));
   TRY(r->d->ops->function(r->d, r->m, r->c->words[1], &f, e));
   TRY(launch(r, f, r->c->words[1], e));
-  return r->c->json ? 0 : print_buffers(r, e);
+  TRY(ptx_fetch(&r->args, e));
+  if (!r->c->json) {
+    print_buffers(r);
+  }
+  return ptx_dump(&r->args, r->c->dump, e);
 }
 
 int cmd_run_ptx(const cli *c, err *e) {
