@@ -91,7 +91,15 @@ int emu_reg_bytes(const emu_parser *p, const emu_operand *o) {
   return o->kind == OPERAND_REG ? p->reg_bytes[o->reg] : -1;
 }
 
+/* only video instructions take parts of registers and their negation */
+static int whole_register(emu_parser *p, const emu_operand *o) {
+  return o->kind == OPERAND_REG && (o->part || o->minus)
+             ? emu_unsupported(p, "an operand is a part of a register or has a sign")
+             : 0;
+}
+
 int emu_def_operand(emu_parser *p, int slot, const emu_operand *o, int bytes) {
+  TRY(whole_register(p, o));
   if (o->kind == OPERAND_SINK) {
     int32_t reg;
     return emu_def_temp(p, slot, bytes < 0 ? 4 : bytes, &reg);
@@ -137,6 +145,7 @@ int emu_use_operand(emu_parser *p, int slot, const emu_operand *o, int bytes, em
   int32_t constant;
   uint64_t bits = 0;
   emu_insn *in = &p->f->code[p->f->n - 1];
+  TRY(whole_register(p, o));
   if (o->kind == OPERAND_REG) {
     int have = p->reg_bytes[o->reg];
     if (bytes >= 0 && have != bytes && !(bytes == 1 && have == 2)) {

@@ -111,7 +111,8 @@ static bool is_pure(const emu_insn *in) {
   case KIND_unpack:
   case KIND_frameaddr:
   case KIND_cvta:
-  case KIND_isspacep: return true;
+  case KIND_isspacep:
+  case KIND_video: return true;
   default: return false;
   }
 }

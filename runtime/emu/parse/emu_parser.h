@@ -41,6 +41,8 @@ enum { EMU_LIST_MAX = 256 };
 typedef struct emu_operand {
   emu_operand_kind kind;
   bool negated;        /* !%p */
+  bool minus;          /* -%r */
+  bool part;           /* %r.b0: p and n are the part's name */
   bool in_frame;       /* an address in the frame: of a local variable or a call's parameter */
   int32_t reg, second; /* register id; `second` of %p|%q, or EMU_NONE */
   uint64_t value;      /* number; addend of a symbol or an address */

@@ -1,6 +1,7 @@
 /* emu_statement.c -- see emu_grammar.h. src: PTX ISA 9.0, chapters 4 and 6. */
-#include "emu_grammar.h"
+#include <string.h>
 
+#include "emu_grammar.h"
 #include "emu_sreg.h"
 
 enum { OPERANDS_MAX = 128 };
@@ -117,9 +118,39 @@ static int parse_address(emu_parser *p, emu_operand *o) {
   return 0;
 }
 
+/* a part of a register, such as %r1.b0 or %r1.h10 */
+static bool accept_part(emu_parser *p, emu_operand *o) {
+  const emu_token t = p->lex.token;
+  const char *dot = t.kind == TOKEN_WORD ? memchr(t.p, '.', t.n) : NULL;
+  int32_t reg = EMU_NONE;
+  const int symbol = dot ? emu_find(p, t.p, (size_t)(dot - t.p), &reg) : -1;
+  if (symbol < 0 || p->symbols[symbol].kind != SYMBOL_REG) {
+    return false;
+  }
+  *o = (emu_operand){.kind = OPERAND_REG, .reg = reg, .second = EMU_NONE, .symbol = -1};
+  o->part = true;
+  o->p = dot + 1;
+  o->n = (size_t)(t.p + t.n - o->p);
+  emu_lex_next(&p->lex);
+  return true;
+}
+
+static int parse_number(emu_parser *p, emu_operand *o, bool minus) {
+  const emu_token *t = &p->lex.token;
+  o->kind = t->kind == TOKEN_F32 ? OPERAND_F32 : t->kind == TOKEN_F64 ? OPERAND_F64 : OPERAND_INT;
+  if (t->kind != TOKEN_INTEGER && t->kind != TOKEN_F32 && t->kind != TOKEN_F64) {
+    return emu_unexpected(p, "an operand");
+  }
+  o->value = !minus                     ? t->value
+             : t->kind == TOKEN_INTEGER ? -t->value
+             : t->kind == TOKEN_F32     ? t->value ^ 0x80000000u
+                                        : t->value ^ UINT64_C(1) << 63;
+  emu_lex_next(&p->lex);
+  return 0;
+}
+
 static int parse_operand(emu_parser *p, emu_operand *o) {
   *o = (emu_operand){.reg = EMU_NONE, .second = EMU_NONE, .symbol = -1};
-  const emu_token *t = &p->lex.token;
   if (emu_accept(p, '{')) {
     return parse_list(p, o, '}');
   }
@@ -134,20 +165,13 @@ static int parse_operand(emu_parser *p, emu_operand *o) {
     o->negated = true;
     return 0;
   }
-  if (t->kind == TOKEN_WORD) {
-    return parse_word_operand(p, o);
+  const bool minus = emu_accept(p, '-');
+  if (p->lex.token.kind != TOKEN_WORD) {
+    return parse_number(p, o, minus);
   }
-  bool minus = emu_accept(p, '-');
-  o->kind = t->kind == TOKEN_F32 ? OPERAND_F32 : t->kind == TOKEN_F64 ? OPERAND_F64 : OPERAND_INT;
-  if (t->kind != TOKEN_INTEGER && t->kind != TOKEN_F32 && t->kind != TOKEN_F64) {
-    return emu_unexpected(p, "an operand");
-  }
-  o->value = !minus                     ? t->value
-             : t->kind == TOKEN_INTEGER ? -t->value
-             : t->kind == TOKEN_F32     ? t->value ^ 0x80000000u
-                                        : t->value ^ UINT64_C(1) << 63;
-  emu_lex_next(&p->lex);
-  return 0;
+  TRY(accept_part(p, o) ? 0 : parse_word_operand(p, o));
+  o->minus = minus;
+  return minus && o->kind != OPERAND_REG ? emu_fail(p, "'-' needs a register or a number") : 0;
 }
 
 static int split_opcode(emu_parser *p, const emu_token *t) {

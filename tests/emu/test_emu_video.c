@@ -1,0 +1,304 @@
+/* test_emu_video.c -- video instructions: random valid forms on random and extreme operands, compared
+ * with the manual's pseudocode. `--device 0` runs the same forms on a GPU. */
+#include <math.h>
+
+#include "emu_fixture.h"
+#include "open_device.h"
+
+static const char *device = "emu";
+
+enum { FORMS = 120, KERNELS = 4, THREADS = 64 };
+
+typedef struct form {
+  char op[12]; /* without the number of elements */
+  int n;       /* elements: 1, 2, 4 */
+  bool sd, sa, sb, sat, wrap, po, minus_a, minus_b, minus_c;
+  char d[8], a[8], b[8]; /* parts: "b0", "h10", or empty */
+  const char *second, *cmp;
+  int scale;
+} form;
+
+/* ---- random forms ---- */
+
+static uint64_t seed = 88172645463325252u;
+
+static int draw(int n) {
+  seed ^= seed << 13;
+  seed ^= seed >> 7;
+  seed ^= seed << 17;
+  return (int)(seed >> 33) % n;
+}
+
+static void draw_part(char *to) {
+  to[0] = 0;
+  if (draw(2)) {
+    sprintf(to, draw(2) ? "b%d" : "h%d", draw(2));
+  } else if (draw(3) == 0) {
+    sprintf(to, "b%d", draw(4));
+  }
+}
+
+static void draw_digits(char *to, int n) {
+  to[0] = 0;
+  if (draw(2)) {
+    *to++ = n == 4 ? 'b' : 'h';
+    for (int i = 0; i < n; i++) {
+      *to++ = (char)('0' + draw(2 * n));
+    }
+    *to = 0;
+  }
+}
+
+static void draw_mask(char *to, int n) {
+  int bits = draw(1 << n);
+  if (bits) {
+    *to++ = n == 4 ? 'b' : 'h';
+    for (int i = n - 1; i >= 0; i--) {
+      if (bits >> i & 1) {
+        *to++ = (char)('0' + i);
+      }
+    }
+  }
+  *to = 0;
+}
+
+static void draw_scalar(form *f) {
+  static const char *const ops[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax",
+                                    "vshl", "vshr", "vset",     "vmad"};
+  static const char *const seconds[] = {"add", "min", "max"};
+  strcpy(f->op, ops[draw(9)]);
+  draw_part(f->a);
+  draw_part(f->b);
+  if (!strcmp(f->op, "vmad")) {
+    f->po = draw(4) == 0;
+    f->minus_a = !f->po && draw(3) == 0;
+    f->minus_b = !f->po && draw(4) == 0;
+    f->minus_c = !f->po && f->minus_a == f->minus_b && draw(3) == 0;
+    f->scale = draw(3) * 7 + (f->scale == 14);
+    f->scale = f->scale == 14 ? 15 : f->scale;
+    return;
+  }
+  if (draw(2)) {
+    draw_part(f->d);
+  } else if (draw(2)) {
+    f->second = seconds[f->sat ? draw(3) : 0]; /* 33 bits do not fit the others */
+  }
+}
+
+static void draw_vector(form *f) {
+  static const char *const ops[] = {"vadd", "vsub", "vavrg", "vabsdiff", "vmin", "vmax", "vset"};
+  strcpy(f->op, ops[draw(7)]);
+  draw_digits(f->a, f->n);
+  draw_digits(f->b, f->n);
+  draw_mask(f->d, f->n);
+  if (!f->sat && draw(2)) {
+    f->second = "add";
+  }
+}
+
+static form draw_form(void) {
+  static const char *const cmps[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+  form f = {.n = 1 << draw(3), .sd = draw(2), .sa = draw(2), .sb = draw(2), .sat = draw(2)};
+  f.cmp = cmps[draw(6)];
+  f.wrap = draw(2);
+  if (f.n == 1) {
+    draw_scalar(&f);
+  } else {
+    draw_vector(&f);
+  }
+  if (!strcmp(f.op, "vset")) {
+    f.sat = f.sd = false;
+    f.second = f.second && f.n == 1 ? "add" : f.second;
+  }
+  f.sb = f.sb && strncmp(f.op, "vsh", 3) != 0;
+  return f;
+}
+
+static void add_operand(str *s, bool minus, const char *name, const char *part) {
+  str_addf(s, ", %s%s%s%s", minus ? "-" : "", name, *part ? "." : "", part);
+}
+
+static void add_form(str *s, const form *f) {
+  static const char *const type[] = {"u32", "s32"};
+  const bool set = !strcmp(f->op, "vset"), shift = !strncmp(f->op, "vsh", 3);
+  const bool mad = !strcmp(f->op, "vmad");
+  str_addf(s, "%s", f->op);
+  str_addf(s, f->n > 1 ? "%d" : "", f->n);
+  str_addf(s, set ? "" : ".%s", type[f->sd]);
+  str_addf(s, ".%s.%s%s", type[f->sa], type[f->sb], f->po ? ".po" : "");
+  str_addf(s, "%s%s", set ? "." : "", set ? f->cmp : "");
+  str_addf(s, "%s%s", f->sat ? ".sat" : "", shift ? (f->wrap ? ".wrap" : ".clamp") : "");
+  str_addf(s, f->scale ? ".shr%d" : "", f->scale);
+  str_addf(s, "%s%s %%r0%s%s", f->second ? "." : "", f->second ? f->second : "", *f->d ? "." : "",
+           f->d);
+  add_operand(s, f->minus_a, "%r1", f->a);
+  add_operand(s, f->minus_b, "%r2", f->b);
+  if (f->n > 1 || mad || f->second || *f->d) {
+    add_operand(s, f->minus_c, "%r3", "");
+  }
+  str_add(s, ";\n");
+}
+
+/* ---- the manual's pseudocode ---- */
+
+static int64_t extend(uint32_t v, int bits, bool is_signed) {
+  int64_t r = (int64_t)(v & (uint32_t)((UINT64_C(1) << bits) - 1));
+  return is_signed && r >> (bits - 1) ? r - (INT64_C(1) << bits) : r;
+}
+
+static int64_t select_part(uint32_t v, const char *part, bool is_signed) {
+  const int bits = *part == 'b' ? 8 : *part == 'h' ? 16 : 32;
+  return extend(*part ? v >> (bits * (part[1] - '0')) : v, bits, is_signed);
+}
+
+static double saturate(double v, int bits, bool is_signed) {
+  const double most = is_signed ? ldexp(1, bits - 1) - 1 : ldexp(1, bits) - 1;
+  const double least = is_signed ? -ldexp(1, bits - 1) : 0;
+  return v > most ? most : v < least ? least : v;
+}
+
+static bool holds(const char *cmp, int64_t a, int64_t b) {
+  return !strcmp(cmp, "eq")   ? a == b
+         : !strcmp(cmp, "ne") ? a != b
+         : !strcmp(cmp, "lt") ? a < b
+         : !strcmp(cmp, "le") ? a <= b
+         : !strcmp(cmp, "gt") ? a > b
+                              : a >= b;
+}
+
+/* a shift to the left by up to 32 bits is exact as a double: 33 significant bits at most */
+static double operate(const form *f, int64_t a, int64_t b) {
+  const char *op = f->op + 1;
+  const int shift = (int)(f->wrap ? b % 32 : b > 32 ? 32 : b);
+  return !strcmp(op, "add")       ? (double)(a + b)
+         : !strcmp(op, "sub")     ? (double)(a - b)
+         : !strcmp(op, "absdiff") ? fabs((double)(a - b))
+         : !strcmp(op, "min")     ? (double)(a < b ? a : b)
+         : !strcmp(op, "max")     ? (double)(a > b ? a : b)
+         : !strcmp(op, "shl")     ? ldexp((double)a, shift)
+         : !strcmp(op, "shr")     ? floor(ldexp((double)a, -shift))
+         : !strcmp(op, "set")     ? holds(f->cmp, a, b)
+         : a + b >= 0             ? floor((double)(a + b + 1) / 2)
+                                  : floor((double)(a + b) / 2);
+}
+
+static uint32_t low_bits(double v) { /* of a whole number below 2^65 */
+  const double low = fmod(v, 0x1p32);
+  return (uint32_t)(int64_t)low;
+}
+
+static uint32_t expected_mad(const form *f, uint32_t x, uint32_t y, uint32_t z) {
+  const bool minus = f->minus_a != f->minus_b, last = f->sa || f->sb || minus || f->minus_c;
+  const int64_t a = select_part(x, f->a, f->sa), b = select_part(y, f->b, f->sb);
+  __int128 v = (__int128)a * b, c = last ? (__int128)(int32_t)z : (__int128)z;
+  v = (minus ? -v : v) + (f->minus_c ? -c : c) + f->po;
+  v >>= f->scale;
+  return f->sat ? low_bits(saturate((double)v, 32, last)) : (uint32_t)v;
+}
+
+static uint32_t expected_scalar(const form *f, uint32_t x, uint32_t y, uint32_t z) {
+  const int bits = *f->d == 'b' ? 8 : *f->d == 'h' ? 16 : 32;
+  double v = operate(f, select_part(x, f->a, f->sa), select_part(y, f->b, f->sb));
+  const double c = f->sd ? (double)(int32_t)z : (double)z;
+  v = f->sat ? saturate(v, bits, f->sd) : v;
+  if (f->second) {
+    return low_bits(*f->second == 'a'           ? v + c
+                    : !strcmp(f->second, "min") ? fmin(v, c)
+                                                : fmax(v, c));
+  }
+  if (bits == 32) {
+    return low_bits(v);
+  }
+  const uint32_t mask = (uint32_t)((1 << bits) - 1), at = (uint32_t)(bits * (f->d[1] - '0'));
+  return (z & ~(mask << at)) | (low_bits(v) & mask) << at;
+}
+
+static int64_t element(uint32_t x, uint32_t y, int n, int which, bool is_signed) {
+  const uint32_t from = which < n ? x : y;
+  return extend(from >> (32 / n * (which % n)), 32 / n, is_signed);
+}
+
+static uint32_t expected_vector(const form *f, uint32_t x, uint32_t y, uint32_t z) {
+  const int n = f->n, bits = 32 / n;
+  uint32_t d = z;
+  for (int i = 0; i < n; i++) {
+    const int pick_a = *f->a ? f->a[n - i] - '0' : i, pick_b = *f->b ? f->b[n - i] - '0' : n + i;
+    double t = operate(f, element(x, y, n, pick_a, f->sa), element(x, y, n, pick_b, f->sb));
+    t = f->sat ? saturate(t, bits, f->sd) : t;
+    const uint32_t mask = ((1u << bits) - 1) << (bits * i);
+    if (!*f->d || strchr(f->d, '0' + i)) {
+      d = f->second ? d + low_bits(t) : (d & ~mask) | (low_bits(t) << (bits * i) & mask);
+    }
+  }
+  return d;
+}
+
+static uint32_t expected(const form *f, const uint32_t *x) {
+  return !strcmp(f->op, "vmad") ? expected_mad(f, x[0], x[1], x[2])
+         : f->n == 1            ? expected_scalar(f, x[0], x[1], x[2])
+                                : expected_vector(f, x[0], x[1], x[2]);
+}
+
+/* ---- the forms run ---- */
+
+static void write_kernel(str *s, const form *forms) {
+  str_add(s, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry all(.param .u64 x, "
+             ".param .u64 y)\n{\n.reg .b32 %r<8>; .reg .b64 %d<8>;\n"
+             "ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];\nmov.u32 %r4, %tid.x;\n"
+             "mad.wide.u32 %d1, %r4, 12, %d1; mad.wide.u32 %d2, %r4, 4, %d2;\n"
+             "ld.global.u32 %r1, [%d1]; ld.global.u32 %r2, [%d1+4]; ld.global.u32 %r3, [%d1+8];\n");
+  for (int i = 0; i < FORMS; i++) {
+    add_form(s, &forms[i]);
+    str_addf(s, "st.global.u32 [%%d2+%d], %%r0;\n", i * THREADS * 4);
+  }
+  str_add(s, "ret;\n}\n");
+}
+
+static void check(const form *f, const uint32_t *x, uint32_t got) {
+  const uint32_t want = expected(f, x);
+  if (got != want) {
+    auto_str text = {0};
+    add_form(&text, f);
+    fail_msg("%08x %08x %08x: %08x, not %08x: %s", x[0], x[1], x[2], got, want, str_text(&text));
+  }
+}
+
+static uint32_t draw_value(void) {
+  static const uint32_t edges[] = {0,          1,          31,         32,         33,
+                                   0x7f,       0x80,       0xff,       0x7fff,     0x8000,
+                                   0x7fffffff, 0x80000000, 0xffffffff, 0x7f80ff01, 0x80007fff};
+  const uint32_t v = (uint32_t)draw(1 << 16) | (uint32_t)draw(1 << 16) << 16;
+  return draw(3) ? v : edges[draw(15)];
+}
+
+TEST(video_forms) {
+  fixture k = {0};
+  fixture_ok(&k, rt_device_open(device, &k.d, &k.e));
+  for (int round = 0; round < KERNELS; round++) {
+    form forms[FORMS];
+    uint32_t x[THREADS][3], y[FORMS][THREADS];
+    auto_str text = {0};
+    for (int i = 0; i < FORMS; i++) {
+      forms[i] = draw_form();
+    }
+    for (int i = 0; i < THREADS * 3; i++) {
+      x[i / 3][i % 3] = draw_value();
+    }
+    write_kernel(&text, forms);
+    fixture_ptx(&k, str_text(&text));
+    rt_ptr px = fixture_copy(&k, x, sizeof x), py = fixture_alloc(&k, sizeof y);
+    void *args[] = {&px, &py};
+    fixture_ok(&k, fixture_launch(&k, "all", 1, THREADS, 0, args));
+    fixture_read(&k, y, py, sizeof y);
+    for (int i = 0; i < FORMS * THREADS; i++) {
+      check(&forms[i / THREADS], x[i % THREADS], y[i / THREADS][i % THREADS]);
+    }
+    k.d->ops->module_unload(k.d, k.m);
+  }
+  fixture_close(&k);
+}
+
+int main(int argc, char **argv) {
+  device = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : device;
+  return tests_run();
+}
