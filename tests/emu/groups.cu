@@ -71,3 +71,18 @@ GLOBAL grid_barrier(const int *in, int *out) {
     grid.sync();
   }
 }
+
+// Tiles of several warps communicate through shared memory that the system reserves.
+GLOBAL wide_tiles(const int *in, int *out) {
+  __shared__ int own[128];
+  auto block = cg::this_thread_block();
+  auto tile = cg::tiled_partition<64>(block);
+  own[block.thread_rank()] = in[block.thread_rank()];
+  int sum = cg::reduce(tile, own[block.thread_rank()], cg::plus<int>());
+  out[block.thread_rank()] = sum;
+  tile.sync();
+  int whole = cg::reduce(cg::tiled_partition<128>(block), sum, cg::plus<int>());
+  out[block.size() + block.thread_rank()] = whole + tile.meta_group_rank();
+  out[2 * block.size() + block.thread_rank()] = tile.shfl(own[block.thread_rank()], 40);
+  block.sync();
+}

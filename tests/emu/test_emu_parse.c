@@ -119,9 +119,9 @@ static void with_sink(str *out, const char *text, const char *at) {
 /* The sink `_` in the place of each operand of each instruction, and a predicate there, load or
  * fail with an error. */
 ON_EMU(sinks) {
-  static const char *const seeds[] = {"alu",    "async", "bulk",     "call", "cluster",
-                                      "flow",   "local", "mbarrier", "mem",  "mma",
-                                      "tensor", "warp",  "wgmma",    "wmma"};
+  static const char *const seeds[] = {"alu",    "async", "bulk",     "call",  "cluster",
+                                      "flow",   "local", "mbarrier", "mem",   "mma",
+                                      "tensor", "video", "warp",     "wgmma", "wmma"};
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
     char path[80];
     snprintf(path, sizeof path, "tests/emu/seeds/%s.ptx", seeds[i]);
@@ -247,9 +247,7 @@ static const char *const instructions =
     "vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 "
     "vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
 static const char *const refused =
-    " alloca istypep multimem stackrestore stacksave suld suq sured sust tensormap tex tld4 txq "
-    "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 "
-    "vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4";
+    " alloca istypep multimem stackrestore stacksave suld suq sured sust tensormap tex tld4 txq";
 
 static bool is_emulated(fixture *k, const char *name) {
   auto_str text = {0};

@@ -124,6 +124,20 @@ GROUPS_TEST(groups) {
   }
 }
 
+GROUPS_TEST(wide_tiles) {
+  int in[N], out[N], sums[2] = {0};
+  fill(in);
+  run(k, "wide_tiles", in, out);
+  for (int i = 0; i < THREADS; i++) {
+    sums[i / 64] += in[i];
+  }
+  for (int i = 0; i < THREADS; i++) {
+    assert_int_equal(out[i], sums[i / 64]);
+    assert_int_equal(out[THREADS + i], 64 * (sums[0] + sums[1]) + i / 64);
+    assert_int_equal(out[2 * THREADS + i], in[i / 64 * 64 + 40]);
+  }
+}
+
 GROUPS_TEST(grid_barrier) {
   enum { BLOCKS = 6, ROUNDS = 3 };
   int in[BLOCKS], out[ROUNDS * BLOCKS] = {0};

@@ -27,6 +27,9 @@
  * else 1 + the rank of a block of the cluster. */
 #define EMU_RANK_SHIFT 24
 #define EMU_NONE INT32_MIN
+/* Shared memory that the system keeps for itself, at offset 0 of modules that ask where it is. Of the
+ * offsets in it that PTX numbers, 1 is that of cooperative groups. */
+enum { EMU_RESERVED_SMEM = 1024, EMU_RESERVED_SMEM_1 = 512 };
 enum { EMU_FILES = 4096, EMU_FUNCS_MAX = 4096 }; /* .file numbers and functions of a module */
 
 /* clang-format off */
@@ -62,7 +65,8 @@ enum {
   INSN_SAT = 2,       /* clamp the result to [0, 1] */
   INSN_GUARD_NOT = 4, /* @!%p */
   INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic, hence no plain access */
-  INSN_PAST_L1 = 16   /* bypasses the L1: ld.cg, ld.cv */
+  INSN_PAST_L1 = 16,  /* bypasses the L1: ld.cg, ld.cv */
+  INSN_RELEASES = 32  /* publishes what is ordered before it: .release, .acq_rel */
 };
 
 /* fields that only some kinds need */
@@ -193,6 +197,7 @@ typedef struct emu_module {
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, the same for all kernels */
   int target;                            /* 90 for sm_90 */
   bool target_alone;                     /* sm_90a */
+  bool has_reserved_smem; /* reads %reserved_smem_offset_..., as tiles over 32 threads do */
   bool has_grid_barrier;                 /* reads %envreg1 and 2, as grid.sync() does */
   uint64_t grid_workspace;               /* the driver's memory for grid.sync(); 0: none */
 } emu_module;

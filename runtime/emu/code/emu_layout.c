@@ -22,11 +22,12 @@ static uint64_t place_shared(emu_module *m, int owner, uint64_t at) {
   return at;
 }
 
-/* Shared memory holds the module's variables, then those of device functions, then each kernel's
+/* Shared memory holds what the system reserves, the module's variables, then those of device functions, then each kernel's
  * own at the same place, then the dynamic part. func->smem counts only the variables that a kernel
  * uses; the layout may skip more. */
 static void layout_shared(emu_module *m) {
-  uint64_t common = place_shared(m, -1, 0), most, align = 16;
+  const uint64_t reserved = m->has_reserved_smem ? EMU_RESERVED_SMEM : 0;
+  uint64_t common = place_shared(m, -1, reserved), most, align = 16;
   for (int f = 0; f < m->n_funcs; f++) {
     common = m->funcs[f]->entry ? common : place_shared(m, f, common);
   }

@@ -1,6 +1,7 @@
 /* emu_sreg.c -- names and widths of the special registers. */
 #include "emu_sreg.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -58,7 +59,29 @@ static const struct {
     {"%nclusterid.x", SREG_nclusterid_x},
     {"%nclusterid.y", SREG_nclusterid_y},
     {"%nclusterid.z", SREG_nclusterid_z},
+    {"%reserved_smem_offset_begin", SREG_reserved_begin},
+    {"%reserved_smem_offset_end", SREG_reserved_end},
+    {"%reserved_smem_offset_cap", SREG_reserved_cap},
+    {"%reserved_smem_offset_0", SREG_reserved_0},
+    {"%reserved_smem_offset_1", SREG_reserved_1},
+    {"%aggr_smem_size", SREG_aggr_smem_size},
+    {"%is_explicit_cluster", SREG_is_explicit_cluster},
+    {"%current_graph_exec", SREG_current_graph_exec},
 };
+
+/* %envreg0 to 31 are the driver's, %pm0 to 7 and their 64-bit forms count nothing here */
+static int numbered(const char *name, size_t n) {
+  char text[16] = "", end[8] = "";
+  unsigned i;
+  memcpy(text, name, n < sizeof text ? n : 0);
+  if (sscanf(text, "%%envreg%2u%1s", &i, end) == 1) {
+    return i < 32 ? SREG_zero : -1;
+  }
+  if (sscanf(text, "%%pm%1u%3s", &i, end) < 1 || i > 7) {
+    return -1;
+  }
+  return !*end ? SREG_zero : !strcmp(end, "_64") ? SREG_zero64 : -1;
+}
 
 int emu_sreg_parse(const char *name, size_t n) {
   for (size_t i = 0; i < sizeof sregs / sizeof *sregs; i++) {
@@ -66,9 +89,17 @@ int emu_sreg_parse(const char *name, size_t n) {
       return (int)sregs[i].sreg;
     }
   }
-  return -1;
+  return numbered(name, n);
 }
 
 int emu_sreg_bytes(int sreg) {
-  return sreg == SREG_clock64 || sreg == SREG_globaltimer || sreg == SREG_gridid ? 8 : 4;
+  switch (sreg) {
+  case SREG_is_explicit_cluster: return 0;
+  case SREG_clock64:
+  case SREG_globaltimer:
+  case SREG_gridid:
+  case SREG_current_graph_exec:
+  case SREG_zero64: return 8;
+  default: return 4;
+  }
 }

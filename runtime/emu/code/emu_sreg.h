@@ -16,13 +16,15 @@ typedef enum emu_sreg {
   SREG_cluster_nctaid_x, SREG_cluster_nctaid_y, SREG_cluster_nctaid_z, SREG_cluster_ctarank,
   SREG_cluster_nctarank, SREG_clusterid_x, SREG_clusterid_y, SREG_clusterid_z,
   SREG_nclusterid_x, SREG_nclusterid_y, SREG_nclusterid_z, SREG_zero, SREG_one,
-  SREG_envreg1, SREG_envreg2 /* high and low half of the address of the grid's workspace */
+  SREG_envreg1, SREG_envreg2, /* high and low half of the address of the grid's workspace */
+  SREG_reserved_begin, SREG_reserved_end, SREG_reserved_cap, SREG_reserved_0, SREG_reserved_1,
+  SREG_aggr_smem_size, SREG_is_explicit_cluster, SREG_current_graph_exec, SREG_zero64
 } emu_sreg;
 /* clang-format on */
 
 /* emu_sreg_parse -- -1: no special register of that name */
 int emu_sreg_parse(const char *name, size_t n);
-/* emu_sreg_bytes -- lane width of a special register */
+/* emu_sreg_bytes -- lane width of a special register; 0: a predicate */
 int emu_sreg_bytes(int sreg);
 
 #endif

@@ -21,6 +21,11 @@ static bool in_frame(const emu_parser *p, int symbol) {
   return space == SPACE_local || space == SPACE_frame;
 }
 
+static void note_sreg(emu_parser *p, int sreg) {
+  p->m->has_grid_barrier |= sreg == SREG_envreg2;
+  p->m->has_reserved_smem |= sreg >= SREG_reserved_begin && sreg <= SREG_reserved_1;
+}
+
 static int from_sreg(emu_parser *p, emu_operand *o) {
   emu_insn *in;
   int bytes = emu_sreg_bytes((int)o->value);
@@ -29,7 +34,7 @@ static int from_sreg(emu_parser *p, emu_operand *o) {
   in->imm = (int64_t)o->value;
   in->dbytes = (uint8_t)bytes;
   in->pipe = EMU_PIPE_alu;
-  p->m->has_grid_barrier |= o->value == SREG_envreg2;
+  note_sreg(p, (int)o->value);
   TRY(emu_def_temp(p, 0, bytes, &reg));
   *o = (emu_operand){.kind = OPERAND_REG, .reg = reg, .second = EMU_NONE, .symbol = -1};
   return 0;

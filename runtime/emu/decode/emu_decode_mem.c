@@ -20,18 +20,19 @@ static emu_space take_space(emu_parser *p) {
   return i < 0 ? SPACE_generic : spaces[i];
 }
 
-/* Memory ordering: the emulator is sequentially consistent, so only strong or weak matters. */
-static bool take_strong(emu_parser *p) {
-  static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
-                                       "acq_rel",  "mmio",    "sc",      NULL};
+/* Memory ordering: the emulator is sequentially consistent; the checks distinguish weak, strong and
+ * releasing accesses. Returns INSN_STRONG and INSN_RELEASES. */
+static uint8_t take_order(emu_parser *p) {
+  static const char *const strong[] = {"release", "acq_rel", "volatile", "relaxed",
+                                       "acquire", "mmio",    "sc",       NULL};
   static const char *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
-  bool is = false;
+  uint8_t flags = 0;
   emu_mod(p, "weak");
-  while (emu_mod_choice(p, strong) >= 0) {
-    is = true;
+  for (int i; (i = emu_mod_choice(p, strong)) >= 0;) {
+    flags |= i < 2 ? INSN_STRONG | INSN_RELEASES : INSN_STRONG;
   }
   emu_mod_choice(p, scopes);
-  return is;
+  return flags;
 }
 
 /* Cache hints change no result; true: a cache-policy operand follows. *past_l1: does the load
@@ -72,7 +73,8 @@ static int access(emu_parser *p, emu_kind kind, emu_type t, int n, int n_ops, em
 }
 
 static int decode_ld(emu_parser *p) {
-  bool strong = take_strong(p), past_l1 = false;
+  const uint8_t order = take_order(p);
+  bool past_l1 = false;
   emu_space space = take_space(p);
   take_hints(p, &past_l1);
   emu_mod(p, "unified");
@@ -86,7 +88,7 @@ static int decode_ld(emu_parser *p) {
   space = resolve_space(p, space, 1);
   emu_insn *in;
   TRY(access(p, KIND_ld, t, n, n, &in));
-  in->flags |= (uint8_t)((strong ? INSN_STRONG : 0) | (past_l1 ? INSN_PAST_L1 : 0));
+  in->flags |= (uint8_t)(order | (past_l1 ? INSN_PAST_L1 : 0));
   in->pipe = space == SPACE_param ? EMU_PIPE_uniform : EMU_PIPE_lsu;
   in->more->space = space;
   TRY(emu_address(p, 1, 1, in));
@@ -105,7 +107,8 @@ static int decode_ld(emu_parser *p) {
 }
 
 static int decode_st(emu_parser *p) {
-  bool strong = take_strong(p), past_l1 = false;
+  const uint8_t order = take_order(p);
+  bool past_l1 = false;
   emu_space space = take_space(p);
   take_hints(p, &past_l1);
   int n = take_vector(p);
@@ -118,7 +121,7 @@ static int decode_st(emu_parser *p) {
   space = resolve_space(p, space, 0);
   emu_insn *in;
   TRY(access(p, KIND_st, t, n, n, &in));
-  in->flags |= strong ? INSN_STRONG : 0;
+  in->flags |= order;
   in->more->space = space;
   TRY(emu_address(p, 1, 0, in));
   for (int i = 0; i < n; i++) {
@@ -151,7 +154,7 @@ static int decode_atom(emu_parser *p) {
   static const char *const names[] = {"add", "inc", "dec",  "min", "max", "and",
                                       "or",  "xor", "exch", "cas", NULL};
   bool red = p->arg, past_l1 = false;
-  take_strong(p);
+  const uint8_t order = take_order(p);
   emu_space space = take_space(p);
   bool policy = take_hints(p, &past_l1);
   int which = emu_mod_choice(p, names), n = take_vector(p);
@@ -168,7 +171,7 @@ static int decode_atom(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
   int b = emu_type_bytes(t);
   in->dbytes = (uint8_t)b;
-  in->flags |= INSN_STRONG;
+  in->flags |= INSN_STRONG | order;
   in->more->space = space;
   in->more->mode[3] = which;
   TRY(emu_address(p, 1, first, in));

@@ -205,6 +205,10 @@ static uint64_t sreg_of_lane(const emu_warp *w, emu_sreg r, int lane) {
   }
 }
 
+static uint64_t reserved_smem(const emu_launch *l) {
+  return l->module->has_reserved_smem ? EMU_RESERVED_SMEM : 0;
+}
+
 static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   const emu_launch *l = w->launch;
   switch (r) {
@@ -228,7 +232,12 @@ static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   case SREG_globaltimer_lo: return (uint32_t)nanoseconds();
   case SREG_globaltimer_hi: return nanoseconds() >> 32;
   case SREG_dynamic_smem_size: return l->dynamic_nbytes;
-  case SREG_total_smem_size: return l->smem_nbytes;
+  case SREG_total_smem_size: return l->smem_nbytes - reserved_smem(l);
+  case SREG_aggr_smem_size: return l->smem_nbytes - reserved_smem(l) + EMU_RESERVED_SMEM;
+  case SREG_reserved_end:
+  case SREG_reserved_cap: return reserved_smem(l);
+  case SREG_reserved_1: return EMU_RESERVED_SMEM_1;
+  case SREG_is_explicit_cluster: return l->cluster_size > 1 || l->func->cluster[0] ? ~0u : 0;
   case SREG_envreg1: return l->module->grid_workspace >> 32;
   case SREG_envreg2: return (uint32_t)l->module->grid_workspace;
   case SREG_cluster_ctaid_x:
@@ -257,6 +266,10 @@ int exec_sreg(emu_warp *w, const emu_insn *in, uint32_t mask) {
   bool by_lane =
       r <= SREG_tid_z || r == SREG_laneid || (r >= SREG_lanemask_eq && r <= SREG_lanemask_gt);
   uint64_t all = by_lane ? 0 : sreg_of_warp(w, r);
+  if (!in->dbytes) {
+    emu_store_same(emu_reg(w, in->o[0]), (uint32_t)all, 0, mask);
+    return RUN_ON;
+  }
   for (int i = 0; i < EMU_LANES_N; i++) {
     if (mask >> i & 1) {
       emu_put(emu_reg(w, in->o[0]), i, in->dbytes, by_lane ? sreg_of_lane(w, r, i) : all);

@@ -167,6 +167,9 @@ int exec_st(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint64_t address[32];
   uint8_t *host[32], values[32 * 32];
   int size = more->mode[0], n = size * more->n;
+  if (in->flags & INSN_RELEASES) {
+    emu_clock_fence(w);
+  }
   emu_addresses(w, in, 1, more->mode[5], in->imm, address);
   int rc = emu_resolve(w, in, mask, more->space, address, n, ACCESS_WRITE, host);
   if (!rc && (w->launch->checks || w->block->counting) && more->space != SPACE_local) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu_async.h"
+#include "emu_check_memory.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
 
@@ -92,6 +93,14 @@ static void place_block(emu_block *b, uint64_t cluster, int rank) {
   b->rank = rank;
 }
 
+/* The system clears what it reserves. */
+static void clear_reserved(emu_block *b) {
+  if (b->launch->module->has_reserved_smem) {
+    memset(b->smem, 0, EMU_RESERVED_SMEM);
+    emu_check_reserved(b, EMU_RESERVED_SMEM);
+  }
+}
+
 static int block_start(emu_block *b, uint64_t cluster, int rank) {
   const emu_launch *l = b->launch;
   place_block(b, cluster, rank);
@@ -110,6 +119,7 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
     memset(b->barriers[i].pc, -1, sizeof b->barriers[i].pc);
   }
   start_clocks(b);
+  clear_reserved(b);
   for (int i = 0; i < b->n_warps; i++) {
     emu_warp *w = &b->warps[i];
     int left = l->n_threads - i * EMU_LANES_N;

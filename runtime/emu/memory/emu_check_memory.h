@@ -13,6 +13,8 @@ int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home,
 /* emu_check_arrival -- a bulk copy has written n bytes; `when`: its issuing warp's clock */
 void emu_check_arrival(emu_block *home, uint64_t offset, uint64_t n, const emu_warp *by, int lane,
                        uint32_t when);
+/* emu_check_reserved -- the system has written the n first bytes of shared memory */
+void emu_check_reserved(emu_block *b, uint64_t n);
 /* emu_check_reserve -- a bulk copy will write n bytes; until it lands any access is a fault */
 int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
                       uint64_t n);

@@ -24,8 +24,7 @@ enum {
   CLOCK_SHIFT = 13,
   CLOCK_MAX = (1 << 19) - 1
 };
-#define REMOTE                                                                                     \
-  UINT32_MAX /* written by another block of the cluster; such writes count as ordered */
+#define REMOTE UINT32_MAX /* written by another block or the system; such writes count as ordered */
 
 static inline uint32_t clock_of(uint32_t tag) {
   return tag >> CLOCK_SHIFT;
@@ -298,6 +297,12 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
     }
   }
   return RUN_ON;
+}
+
+void emu_check_reserved(emu_block *b, uint64_t n) {
+  for (uint64_t i = 0; b->shadow && i < n; i++) {
+    b->shadow[i] = (emu_shadow){.write = REMOTE};
+  }
 }
 
 void emu_check_arrival(emu_block *home, uint64_t offset, uint64_t n, const emu_warp *by, int lane,
