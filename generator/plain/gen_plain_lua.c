@@ -263,7 +263,7 @@ static void add_scratch(gen_plain_writer *w, bool presets) {
 
 /* "--use_fast_math", or "--maxrregcount=REGS", whose value is a parameter */
 static void add_option(gen_plain_writer *w, const gen_plain_text *text, bool presets) {
-  const char *equals = strchr(text->p, '=');
+  const char *equals = strrchr(text->p, '=');
   gen_plain_start(w, text->at);
   if (equals && gen_plain_is_macro(w->x, equals + 1)) {
     str_addf(w->out, "    { \"%.*s\", ", (int)(equals + 1 - text->p), text->p);

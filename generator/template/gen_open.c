@@ -1,4 +1,4 @@
-/* Finding templates and the files they include; loading; the families there are. */
+/* Finding templates; loading; the families there are. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +13,6 @@
 #include "gen_plain.h"
 #include "gen_read.h"
 
-enum { MAX_FILE_NBYTES = 8 << 20 };
-
 static const size_t DEFAULT_SOURCE_NBYTES = (size_t)4 << 20;
 
 const char *const gen_device_names[] = {
@@ -22,159 +20,6 @@ const char *const gen_device_names[] = {
     GEN_DEVICE_LIST(DEVICE_NAME)
 #undef DEVICE_NAME
         NULL};
-
-static const gen_file *find_builtin(const char *name) {
-  for (const gen_file *f = gen_builtin; f->name; f++) {
-    if (!strcmp(f->name, name)) {
-      return f;
-    }
-  }
-  return NULL;
-}
-
-/* What a template holds runs on the GPU. */
-static int read_trusted(bool trust, const char *path, str *text, err *e) {
-  const char *why = trust ? NULL : file_distrust(path);
-  return why ? err_set(e, ERR_TEMPLATE,
-                       "template %s: %s, and what it holds runs on the GPU; `chmod o-w` what is "
-                       "open to all, or set TUNED_TRUST=1 to use it as it is",
-                       path, why)
-             : file_read(path, MAX_FILE_NBYTES, text, e);
-}
-
-/* ---- files that a source includes ------------------------------------------------------------ */
-
-static int read_in(tmpl *t, const char *folder, const char *name, str *text, const char **path,
-                   err *e) {
-  *path = arena_format(&t->a, "%s%s%s", t->folder, folder, name);
-  return *path ? read_trusted(t->trust, *path, text, e) : err_nomem(e);
-}
-
-/* In the folders of a plain file, which its path is relative to. */
-static int find_in_folders(tmpl *t, const char *name, str *text, const char **path, err *e) {
-  for (size_t i = 0; i < t->n_include; i++) {
-    const char *folder = t->include[i];
-    *path = arena_format(&t->a, "%s%s/%s", *folder == '/' ? "" : t->folder, folder, name);
-    TRY(*path ? 0 : err_nomem(e));
-    const int rc = read_trusted(t->trust, *path, text, e);
-    if (rc != ERR_NOTFOUND) {
-      return rc;
-    }
-    err_clear(e);
-  }
-  return ERR_NOTFOUND;
-}
-
-/* Beside the template, in the folder of files that several templates share, among the built-in
- * ones. *builtin: NULL when it comes from a folder, and is in *text */
-static int find_included(tmpl *t, const char *name, str *text, const char **path,
-                         const gen_file **builtin, err *e) {
-  int rc = t->folder ? read_in(t, "", name, text, path, e) : ERR_NOTFOUND;
-  if (rc == ERR_NOTFOUND && t->plain && t->folder) {
-    rc = find_in_folders(t, name, text, path, e);
-  } else if (rc == ERR_NOTFOUND && t->folder) {
-    rc = read_in(t, "../shared/", name, text, path, e);
-  }
-  *builtin = rc == ERR_NOTFOUND && !t->plain ? find_builtin(name) : NULL;
-  if (*builtin) {
-    err_clear(e);
-    *path = (*builtin)->path;
-    rc = 0;
-  }
-  return rc ? err_set(e, rc, "there is no such file") : 0;
-}
-
-static bool ends_line(const char *text, size_t n) {
-  return n && text[n - 1] == '\n';
-}
-
-/* With a newline at its end. */
-static bool copy_text(tmpl *t, const char *text, size_t n, gen_included *f) {
-  char *copy = arena_new(&t->a, n + 2);
-  if (!copy) {
-    return false;
-  }
-  memcpy(copy, text, n);
-  f->text = copy;
-  f->n = n;
-  if (n && !ends_line(copy, n)) {
-    copy[f->n++] = '\n';
-  }
-  return true;
-}
-
-/* What is built in needs no copy: a serving process reads some 200 kB of it first of all. */
-static gen_included *keep(tmpl *t, const char *name, const char *path, const gen_file *builtin,
-                          const str *text) {
-  gen_included *f = arena_new(&t->a, sizeof *f);
-  if (!f || text->failed || !path || !(f->name = arena_text(&t->a, name))) {
-    return NULL;
-  }
-  f->path = path;
-  if (builtin && ends_line(builtin->text, builtin->n)) {
-    f->text = builtin->text;
-    f->n = builtin->n;
-  } else if (!copy_text(t, builtin ? builtin->text : str_text(text), builtin ? builtin->n : text->n,
-                        f)) {
-    return NULL;
-  }
-  gen_included **tail = &t->included;
-  while (*tail) {
-    tail = &(*tail)->next;
-  }
-  return *tail = f;
-}
-
-/* The text of a plain file as NVRTC takes it. */
-static void make_plain(const tmpl *t, str *text) {
-  str out = {0};
-  gen_plain_device_text(str_text(text), text->n, t->replaced, t->n_replaced, &out);
-  out.failed = out.failed || text->failed;
-  str_clear(text);
-  *text = out;
-}
-
-/* NULL: a plain file includes what the compiler may have. */
-static gen_included *load_included(gen_box *b, tmpl *t, const char *name) {
-  err e = {0};
-  str text = {0};
-  const char *path = NULL;
-  const gen_file *builtin;
-  int rc = find_included(t, name, &text, &path, &builtin, &e);
-  if (!rc && t->plain) {
-    make_plain(t, &text);
-  }
-  gen_included *f = rc ? NULL : keep(t, name, path, builtin, &text);
-  str_clear(&text);
-  if (rc == ERR_NOTFOUND && t->plain && t->has_source) {
-    return NULL;
-  }
-  if (rc) {
-    gen_fail(b, rc == ERR_NOMEM ? rc : ERR_TEMPLATE, b->at, "cannot include \"%s\": %s", name,
-             e.message);
-  }
-  if (!f) {
-    gen_fail(b, ERR_NOMEM, b->at, "out of memory");
-  }
-  return f;
-}
-
-const char *gen_read_included(gen_box *b, void *ud, const char *name, size_t *n,
-                              const char **path) {
-  tmpl *t = ud;
-  gen_included *f = t->included;
-  if (!t->plain && (strchr(name, '/') || name[0] == '.' || !name[0])) {
-    gen_fail(b, ERR_TEMPLATE, b->at, "cannot include \"%s\": name a file beside the template",
-             name);
-  }
-  while (f && strcmp(f->name, name)) {
-    f = f->next;
-  }
-  f = f ? f : load_included(b, t, name);
-  *n = f ? f->n : 0;
-  *path = f ? f->path : NULL;
-  return f ? f->text : NULL;
-}
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
@@ -299,7 +144,7 @@ static int read_at(tmpl *t, const char *folder, const char *name, err *e) {
   if (!t->folder || !t->pub.path) {
     return err_nomem(e);
   }
-  return read_trusted(t->trust, t->pub.path, &t->text, e);
+  return gen_read_trusted(t->trust, t->pub.path, &t->text, e);
 }
 
 static bool ends_in(const char *name, const char *end) {
@@ -337,7 +182,7 @@ int gen_plain_template(const gen_options *options, const char *path, str *out, e
   if (!ends_in(path, ".cu")) {
     return err_set(e, ERR_USAGE, "'%.80s' is not a CUDA file, whose name ends in .cu", path);
   }
-  TRY(read_trusted(options && options->trust, path, &text, e));
+  TRY(gen_read_trusted(options && options->trust, path, &text, e));
   return translate(options, path, str_text(&text), &a, out, &places, &n, e);
 }
 
@@ -393,7 +238,7 @@ static int read_family(tmpl *t, const gen_options *options, const char *name, er
       return rc;
     }
   }
-  const gen_file *f = find_builtin(file);
+  const gen_file *f = gen_find_builtin(file);
   if (!f || !gen_word_is_name(name)) {
     return fail_family(options, name, e);
   }

@@ -21,8 +21,26 @@ void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds);
 void gen_read_reference(gen_reader *r);
 /* gen_read_element -- the element type named by the text here, in gen_read_args.c */
 gen_element gen_read_element(gen_reader *r, const char **text);
-/* gen_read_included -- a gen_include: files beside the template, then the built-in ones
- * (gen_open.c) */
+/* Of gen_included.c: gen_read_included -- a gen_include: files beside the template, then the built-in
+ * ones */
 const char *gen_read_included(gen_box *b, void *t, const char *name, size_t *n, const char **path);
+/* gen_find_included -- what was read before, by the name that the template has for it; or NULL */
+const gen_included *gen_find_included(const tmpl *t, const char *name);
+/* gen_include_bytes -- read a file beside the template, as it is, into the list of included files,
+ * which the template's digest covers
+ *   err  ERR_NOTFOUND, ERR_TEMPLATE, ERR_IO */
+int gen_include_bytes(tmpl *t, const char *name, err *e);
+/* gen_find_builtin -- a built-in file by its name; or NULL */
+const gen_file *gen_find_builtin(const char *name);
+/* gen_read_trusted -- a file; what a template holds runs on the GPU, so others may not write it */
+int gen_read_trusted(bool trust, const char *path, str *text, err *e);
+
+/* Advanced controls of ptxas (gen_controls.c): gen_read_controls -- the files that the option of
+ * the reader's place may name */
+void gen_read_controls(gen_reader *r, const gen_flag *f);
+/* gen_write_controls -- in place of the option's value, a name, that of its file; and the contents
+ *   in  from  of the option in *flags */
+void gen_write_controls(gen_box *b, const tmpl *t, const gen_flag *f, size_t from, str *flags,
+                        str *controls);
 
 #endif

@@ -564,6 +564,7 @@ static void read_flag(gen_reader *r, gen_flag *flag, unsigned kinds) {
   if (!flag->value && compiler_option_check(flag->text, &e)) {
     gen_bad(r, "%s", e.message);
   }
+  gen_read_controls(r, flag);
 }
 
 static void read_flags(gen_reader *r, gen_program *p, unsigned kinds) {

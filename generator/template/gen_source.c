@@ -11,15 +11,16 @@
 #include "compiler_option.h"
 #include "gen_directives.h"
 #include "gen_plain.h"
-#include "gen_tmpl.h"
+#include "gen_read.h"
 
 typedef struct job {
   gen_instance *g;
   const gen_config *c; /* NULL: the reference */
   gen_script *script;
-  str *text;    /* what the script writes */
-  str *flags;   /* the compiler's, each after a space */
-  str *defines; /* lines of macros of the reference */
+  str *text;     /* what the script writes */
+  str *flags;    /* the compiler's, each after a space */
+  str *defines;  /* lines of macros of the reference */
+  str *controls; /* lines with the contents of files that the flags name */
 } job;
 
 /* ---- compiler options ------------------------------------------------------------------------ */
@@ -37,7 +38,8 @@ static void add_flag_value(const expr_value *v, str *out) {
   }
 }
 
-static void write_flag(gen_box *b, const gen_flag *f, str *out) {
+static void write_flag(gen_box *b, const job *j, const gen_flag *f) {
+  str *out = j->flags;
   err e = {0};
   if (f->when && !gen_expr_condition(b, f->when)) {
     return;
@@ -52,12 +54,13 @@ static void write_flag(gen_box *b, const gen_flag *f, str *out) {
   if (!out->failed && compiler_option_check(str_text(out) + from, &e)) {
     gen_fail(b, ERR_TEMPLATE, f->at, "%s", e.message);
   }
+  gen_write_controls(b, j->g->t, f, from, out, j->controls);
 }
 
 static void write_flags(gen_box *b, const job *j) {
   const gen_program *p = program_of(j);
   for (size_t i = 0; i < p->n_flags; i++) {
-    write_flag(b, &p->flags[i], j->flags);
+    write_flag(b, j, &p->flags[i]);
   }
 }
 
@@ -427,17 +430,18 @@ static int make(job *j, str *out, size_t *body, err *e) {
   *body = out->n;
   if (j->flags->n) {
     str_addf(out, COMPILER_OPTIONS "%s\n", str_text(j->flags));
+    str_add_n(out, str_text(j->controls), j->controls->n);
   }
   str_add_n(out, str_text(j->defines), j->defines->n);
   add_constants(j, out);
   str_add_n(out, str_text(j->text), j->text->n);
-  return out->failed || j->flags->failed ? err_nomem(e) : 0;
+  return out->failed || j->flags->failed || j->controls->failed ? err_nomem(e) : 0;
 }
 
 static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,
                        size_t *body, err *e) {
-  auto_str text = {0}, flags = {0}, defines = {0};
-  job j = {g, c, script, &text, &flags, &defines};
+  auto_str text = {0}, flags = {0}, defines = {0}, controls = {0};
+  job j = {g, c, script, &text, &flags, &defines, &controls};
   return make(&j, out, body, e);
 }
 

@@ -42,7 +42,8 @@ static const char *const ptxas[] = {"-O0",
                                     "--disable-optimizer-constants",
                                     "--maxrregcount=",
                                     "--warn-on-spills",
-                                    "--warn-on-local-memory-usage"};
+                                    "--warn-on-local-memory-usage",
+                                    COMPILER_CONTROLS};
 
 /* Is it the name or, when that ends with =, the name and a value? */
 static bool is(const char *p, size_t n, const char *name) {
@@ -79,6 +80,50 @@ static bool may_stand(const char *option) {
     return among(value + 1, strlen(value + 1), ptxas, sizeof ptxas / sizeof *ptxas);
   }
   return is_macro(option) || among(name, strlen(name), allowed, sizeof allowed / sizeof *allowed);
+}
+
+const char *compiler_option_controls(const char *option) {
+  const char *value = strchr(option, '=');
+  return value && !strncmp(value + 1, COMPILER_CONTROLS, sizeof COMPILER_CONTROLS - 1)
+             ? value + sizeof COMPILER_CONTROLS
+             : NULL;
+}
+
+void compiler_controls_add(const char *name, const char *bytes, size_t n, str *text) {
+  str_addf(text, COMPILER_CONTROLS_LINE "%s ", name);
+  for (size_t i = 0; i < n; i++) {
+    str_addf(text, "%02x", (unsigned char)bytes[i]);
+  }
+  str_add(text, "\n");
+}
+
+static int digit(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The lines follow that of the options. */
+static const char *find_controls(const char *text, const char *name) {
+  static const char start[] = COMPILER_CONTROLS_LINE;
+  const size_t n = sizeof start - 1, n_name = strlen(name);
+  const char *line = strchr(text, '\n');
+  while (line && !strncmp(++line, start, n)) {
+    if (!strncmp(line + n, name, n_name) && line[n + n_name] == ' ') {
+      return line + n + n_name + 1;
+    }
+    line = strchr(line, '\n');
+  }
+  return NULL;
+}
+
+int compiler_controls_of(const char *text, const char *name, str *bytes, err *e) {
+  const char *p = find_controls(text, name);
+  for (; p && digit(p[0]) >= 0 && digit(p[1]) >= 0; p += 2) {
+    str_add_n(bytes, &(char){(char)(16 * digit(p[0]) + digit(p[1]))}, 1);
+  }
+  if (!p || *p != '\n') {
+    return err_set(e, ERR_USAGE, "the text does not hold the advanced controls %s", name);
+  }
+  return bytes->failed ? err_nomem(e) : 0;
 }
 
 int compiler_option_check(const char *option, err *e) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile_controls.h"
 #include "compile_exit.h"
 #include "compile_include.h"
 #include "compile_log.h"
@@ -79,6 +80,7 @@ typedef struct options {
   int n_hashed; /* the first n_hashed options belong to the key */
   char arch[64], include[OPTION_TEXT], cccl[OPTION_TEXT];
   compiler_options own; /* of the text */
+  compile_controls controls;
 } options;
 
 static bool is_cubin(const rt_source *s) {
@@ -111,6 +113,9 @@ static int add_own_options(const rt_source *s, options *o, err *e) {
     const char *option = o->own.text[i], *name = option + strspn(option, "-");
     if (!strncmp(name, "std=", 4)) {
       o->list[1] = option;
+    } else if (compiler_option_controls(option)) {
+      TRY(compile_controls_open(&o->controls, s->text + s->body, option, e));
+      o->list[o->n++] = o->controls.option;
     } else {
       o->list[o->n++] = option;
     }
@@ -267,17 +272,23 @@ static nvrtcResult run_nvrtc(rt_compiler *c, nvrtcProgram p, const options *o) {
 
 static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, bool minimal, rt_image *image,
                err *e) {
-  options o;
-  TRY(make_options(c, s, minimal, &o, e));
+  options o = {.controls = {.fd = -1}};
+  const int rc = make_options(c, s, minimal, &o, e);
+  if (rc) {
+    compile_controls_close(&o.controls);
+    return rc;
+  }
   double start = now_sec();
   nvrtcResult result = run_nvrtc(c, p, &o);
   image->sec += now_sec() - start;
+  compile_controls_close(&o.controls);
   if (result && is_stopping(c)) {
     return err_set(e, ERR_INTERRUPTED, "the compilation was stopped");
   }
   str_clear(&image->log);
   TRY(fetch(p, c->api.nvrtcGetProgramLogSize, c->api.nvrtcGetProgramLog, true, &image->log, e));
   remove_nuls(&image->log);
+  compile_controls_name(&o.controls, &image->log);
   return result ? log_error(str_text(&image->log), c->api.nvrtcGetErrorString(result), e) : 0;
 }
 

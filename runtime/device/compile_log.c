@@ -127,9 +127,10 @@ static int front_end_error(char *line, err *e) {
                         : err_set(e, ERR_COMPILE, "%s", message + 2);
 }
 
-/* "ptxas error   : MESSAGE" and "ptxas application ptx input, line 26; error   : MESSAGE" */
+/* "ptxas fatal   : MESSAGE", "ptxas error   : MESSAGE" and "ptxas application ptx input, line 26; error   : MESSAGE" */
 static int ptxas_error(const char *line, err *e) {
-  const char *error = strstr(line, "error   : ");
+  const char *fatal = strstr(line, "fatal   : ");
+  const char *error = fatal ? fatal : strstr(line, "error   : ");
   const char *message = error ? strstr(error, ": ") : NULL;
   const char *at = strstr(line, "input, line ");
   if (strncmp(line, "ptxas", 5) || !message) {

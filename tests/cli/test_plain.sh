@@ -91,6 +91,29 @@ cp "$kernel" "$folder/twice.cu"
 prints "3 of 6 variants have the machine code and the launch of another, such as" options "$folder/twice.cu" n=1000 \
   --param UNUSED=1,2
 
+fails() { # WORDS COMMAND: as refuses 1, where the compiler's log comes, too
+  words=$1
+  shift
+  "$@" >"$folder/out" 2>"$folder/err" && complain "$*: succeeds"
+  grep -qF -e "autotune: $words" "$folder/err" || complain "$*: says '$(cat "$folder/err")', wanted '$words'"
+}
+# ---- advanced controls of ptxas: a parameter's values are files, whose contents the text carries -----------
+cat >"$folder/acf.cu" <<'END'
+//@ param CONTROLS = none,fast
+//@ option --ptxas-options=--apply-controls=CONTROLS
+//@ kernel k; grid 1; block 32
+//@ arg x:f32[32]:inout
+__global__ void k(float *x) { x[threadIdx.x] *= 2; }
+END
+refuses 1 "acf.cu:2: there is no file of advanced controls fast.acf beside the template" "$autotune" emit "$folder/acf.cu"
+printf junk >"$folder/fast.acf"
+prints "// advanced controls fast.acf 6a756e6b" "$autotune" emit "$folder/acf.cu" --config CONTROLS=fast
+"$autotune" emit "$folder/acf.cu" | grep -q 'controls fast' && complain "CONTROLS=none has controls"
+prints "2 trials, 1 failed" "$autotune" "$folder/acf.cu"
+fails "ptxas: Input file 'fast.acf' not in expected format" "$autotune" build "$folder/acf.cu" --config CONTROLS=fast --arch sm_90
+sed -i '1s/.*/\/\/@ param B = 1,2/; 2s/=CONTROLS/=fast.acf/' "$folder/acf.cu"
+fails "ptxas: Input file 'fast.acf' not in expected format" "$autotune" build "$folder/acf.cu" --arch sm_90
+
 # ---- expected numbers: lua(index) + 1, doubled, + 8 -------------------------------------------------------
 python3 -c 'import struct, sys; sys.stdout.buffer.write(b"".join(struct.pack("<f", 2 * (i + 1) + 8) for i in range(100)))' \
   >"$folder/y.bin"
