@@ -103,6 +103,22 @@ completes "autotune saxpy" "n=" n
 completes "autotune bench saxpy" "--suite" --su
 completes "autotune db" "import" im
 completes "autotune check" "transpose" transp
+PATH=$(realpath "$(dirname "$autotune")"):$PATH # the scripts ask for what a file says
+completes "autotune examples/matmul.cu" "n=" n
+completes "autotune examples/matmul.cu" "--param --problem" --p
+completes "autotune check examples/matmul.cu" "--grid" --gr
+completes "autotune examples/matmul.cu --config" "BLOCK=" B
+completes "autotune bench sgemm --config" "SPLITK=" SPLIT
+if command -v fish >/dev/null; then
+  [ "$(fish -c "source $folder/complete.fish; complete -C 'autotune examples/matmul.cu --config R'")" = "ROWS=" ] &&
+    [ "$(fish -c "source $folder/complete.fish; complete -C 'autotune examples/matmul.cu --gri'" | cut -f1)" = "--grid" ] ||
+    complain "fish does not complete matmul.cu"
+fi
+if command -v zsh >/dev/null; then
+  zsh -fc 'compadd() { echo ${@[3,-1]} ${(P)4}; }; _describe() { echo ${(P)2}; }; _files() { }
+    words=(autotune examples/matmul.cu "$2") CURRENT=3; complete() { . "$1"; }; complete "$1"' - "$folder/complete.zsh" "" >"$folder/out"
+  grep -q "^-a fields n=" "$folder/out" && grep -q -e "--grid:blocks" "$folder/out" || complain "zsh: $(cat "$folder/out")"
+fi
 
 # ---- reading: what differs from the default comes first; on a terminal within its width, coloured, with a bar
 $autotune saxpy n=3001 --budget 12 >"$folder/out" 2>"$folder/err" || complain "tuning failed"

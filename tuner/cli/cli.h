@@ -157,6 +157,7 @@ int cli_plain_parse(const cli_verb *verb, int argc, char **argv, int *i, arena *
 enum { CLI_PLAIN_MOST = 64 };
 /* cli_plain_names -- their names, for suggestions; at most CLI_PLAIN_MOST */
 size_t cli_plain_names(const cli_verb *verb, const char **names);
+const char *cli_plain_meaning(const char *name);
 void cli_plain_help(FILE *f, const cli_verb *verb);
 /* cli_parse -- argv without the program's name; words are borrowed from argv.
  *     err ERR_USAGE  an unknown option (suggests the nearest), one that the verb does not take, a

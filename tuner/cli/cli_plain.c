@@ -70,6 +70,15 @@ size_t cli_plain_names(const cli_verb *verb, const char **names) {
   return n;
 }
 
+const char *cli_plain_meaning(const char *name) {
+  for (size_t i = 0; i < N_OPTIONS; i++) {
+    if (!strcmp(options[i].name, name)) {
+      return options[i].text;
+    }
+  }
+  return "";
+}
+
 void cli_plain_help(FILE *f, const cli_verb *verb) {
   if (!takes_plain(verb)) {
     return;

@@ -114,7 +114,10 @@ const cli_verb cli_verbs[] = {
     {"doctor", NULL, "doctor", "Report what is missing on this machine and how to install it.",
      " db templates json ", NULL, cmd_doctor},
     {"completion", NULL, "completion bash|zsh|fish",
-     "Print a script that completes verbs, options, families and fields in a shell.", " json ",
+     "Print a script that completes verbs, options, families and fields in a shell.",
+     " templates json ",
+     "The scripts ask `autotune completion fields FILE` and `... params FILE` for the fields and\n"
+     "parameters of a CUDA file, a template or a T1 file.\n\n"
      "make install puts the scripts where the shells look for them. By hand:\n\n"
      "  bash  autotune completion bash > ~/.local/share/bash-completion/completions/autotune\n"
      "  zsh   autotune completion zsh > a folder of $fpath/_autotune\n"

@@ -13,6 +13,17 @@ typedef struct families {
   size_t n;
 } families;
 
+enum { TUNE }; /* the first verb, which may be left out */
+
+/* " --kernel --param ...", the lines of a CUDA file as options */
+static void add_plain(str *s) {
+  const char *names[CLI_PLAIN_MOST];
+  const size_t n = cli_plain_names(&cli_verbs[TUNE], names);
+  for (size_t i = 0; i < n; i++) {
+    str_addf(s, " --%s", names[i]);
+  }
+}
+
 /* Verbs that take templates begin with a family. */
 static bool takes_family(const cli_verb *v) {
   return strstr(v->options, " templates ") && !v->actions;
@@ -72,14 +83,28 @@ static void add_bash(const families *f, str *s) {
     str_addf(s, "%s ;;\n", takes_family(v) ? "; words=\"$words $families\"" : "");
   }
   str_add(s, "  *) words='");
-  add_options(&cli_verbs[0], s);
+  add_options(&cli_verbs[TUNE], s);
   str_add(s, "' ;;\n  esac\n  case $family in\n");
   for (size_t i = 0; i < f->n; i++) {
     str_addf(s, "  %s) fields='", f->names[i]);
     add_fields(f, f->names[i], s);
     str_add(s, "' ;;\n");
   }
-  str_add(s, "  esac\n  [ \"$COMP_CWORD\" -gt 1 ] || words=\"$families --help --version help");
+  str_add(
+      s,
+      "  *.cu) fields=$(\"${COMP_WORDS[0]}\" completion fields \"$family\" 2>/dev/null) words=\"$words");
+  add_plain(s);
+  str_add(
+      s,
+      "\" ;;\n"
+      "  *.lua | *.json) fields=$(\"${COMP_WORDS[0]}\" completion fields \"$family\" 2>/dev/null) ;;\n");
+  str_add(
+      s,
+      "  esac\n"
+      "  if [ \"$COMP_CWORD\" -gt 2 ] && [ \"${COMP_WORDS[COMP_CWORD - 1]}\" = --config ]; then\n"
+      "    words= fields=$(\"${COMP_WORDS[0]}\" completion params \"$family\" 2>/dev/null)\n"
+      "  fi\n"
+      "  [ \"$COMP_CWORD\" -gt 1 ] || words=\"$families --help --version help");
   for (const cli_verb *v = cli_verbs; v->name; v++) {
     str_addf(s, " %s", v->name);
   }
@@ -104,6 +129,24 @@ static void add_zsh_options(const cli_verb *v, str *s) {
   }
 }
 
+/* "[[ ]]" compares with the pattern *.cu */
+static void add_zsh_plain(str *s) {
+  const char *names[CLI_PLAIN_MOST];
+  const size_t n = cli_plain_names(&cli_verbs[TUNE], names);
+  str_add(s, "if [[ $family == *.(cu|lua|json) ]]; then\n"
+             "  fields=($($words[1] completion fields $family 2>/dev/null))\n"
+             "fi\nif [[ $family == *.cu ]]; then\n  options+=(");
+  for (size_t i = 0; i < n; i++) {
+    str_addf(s, " '--%s:", names[i]);
+    add_quoted(cli_plain_meaning(names[i]), true, s);
+    str_add(s, "'");
+  }
+  str_add(s, ")\nfi\n"
+             "if [[ $words[CURRENT-1] == --config ]]; then\n"
+             "  compadd -S '' -- $($words[1] completion params $family 2>/dev/null)\n"
+             "  return\nfi\n");
+}
+
 static void add_zsh(const families *f, str *s) {
   str_add(s,
           "local -a verbs families options fields\nlocal verb=$words[2] family=$words[2]\nverbs=(");
@@ -124,15 +167,16 @@ static void add_zsh(const families *f, str *s) {
     str_add(s, ") ;;\n");
   }
   str_add(s, "*) options=(");
-  add_zsh_options(&cli_verbs[0], s);
+  add_zsh_options(&cli_verbs[TUNE], s);
   str_add(s, ") ;;\nesac\ncase $family in\n");
   for (size_t i = 0; i < f->n; i++) {
     str_addf(s, "%s) fields=(", f->names[i]);
     add_fields(f, f->names[i], s);
     str_add(s, ") ;;\n");
   }
-  str_add(s, "esac\n"
-             "if (( CURRENT == 2 )); then\n"
+  str_add(s, "esac\n");
+  add_zsh_plain(s);
+  str_add(s, "if (( CURRENT == 2 )); then\n"
              "  _describe verb verbs\n"
              "  compadd -a families\n"
              "else\n"
@@ -144,20 +188,50 @@ static void add_zsh(const families *f, str *s) {
 
 /* ---- fish ------------------------------------------------------------------------------------ */
 
+#define SEEN "__fish_seen_subcommand_from "
+
 static void add_fish_options(const cli_verb *v, const char *when, str *s) {
   for (const cli_option *o = cli_options; o->name; o++) {
     char typed[32];
     cli_spell(o->name, typed, sizeof typed);
     if (cli_takes(v, o)) {
-      str_addf(s, "complete -c autotune -n '__fish_seen_subcommand_from %s' -l %s%s -d '", when,
-               typed, o->value ? " -r" : "");
+      str_addf(s, "complete -c autotune -n '%s' -l %s%s -d '", when, typed, o->value ? " -r" : "");
       add_quoted(cli_option_meaning(v, o), false, s);
       str_add(s, "'\n");
     }
   }
 }
 
+/* The file of the command line, and what autotune says of it. */
+static void add_fish_plain(str *s) {
+  const char *names[CLI_PLAIN_MOST];
+  const size_t n = cli_plain_names(&cli_verbs[TUNE], names);
+  str_add(s,
+          "function __autotune_is_file\n"
+          "  string match -qr -- '.*\\.(?:cu|lua|json)$' $argv\n"
+          "end\n"
+          "function __autotune_file\n"
+          "  string match -r -- '.*\\.(?:cu|lua|json)$' (commandline -opc)[2..-1] | head -n 1\n"
+          "end\n"
+          "function __autotune_ask\n"
+          "  set -l words (commandline -opc)\n"
+          "  set -l family (__autotune_file)\n"
+          "  test -n \"$family\"; or set family $words[2]\n"
+          "  $words[1] completion $argv[1] $family 2>/dev/null | string split -n ' '\n"
+          "end\n"
+          "complete -c autotune -n 'test -n \"$(__autotune_file)\"' -a '(__autotune_ask fields)'\n"
+          "complete -c autotune -l config -r -f -a '(__autotune_ask params)'\n");
+  for (size_t i = 0; i < n; i++) {
+    str_addf(
+        s, "complete -c autotune -n 'string match -q \"*.cu\" -- (__autotune_file)' -l %s -r -d '",
+        names[i]);
+    add_quoted(cli_plain_meaning(names[i]), false, s);
+    str_add(s, "'\n");
+  }
+}
+
 static void add_fish(const families *f, str *s) {
+  char when[80];
   str_add(s, "set -l families");
   add_names(f, s);
   str_add(s, "\ncomplete -c autotune -n __fish_use_subcommand -a \"$families\" -d family\n");
@@ -165,7 +239,8 @@ static void add_fish(const families *f, str *s) {
     str_addf(s, "complete -c autotune -n __fish_use_subcommand -a %s -d '", v->name);
     add_quoted(v->brief, false, s);
     str_add(s, "'\n");
-    add_fish_options(v, v->name, s);
+    snprintf(when, sizeof when, SEEN "%s", v->name);
+    add_fish_options(v, when, s);
     if (v->actions || takes_family(v)) {
       str_addf(s, "complete -c autotune -n '__fish_seen_subcommand_from %s' -a \"%s\"\n", v->name,
                v->actions ? v->actions : "$families");
@@ -177,11 +252,43 @@ static void add_fish(const families *f, str *s) {
     str_add(s, "'\n");
   }
   auto_str all = {0};
+  str_add(&all, SEEN);
   add_names(f, &all);
-  add_fish_options(&cli_verbs[0], str_text(&all) + 1, s);
+  add_fish_options(&cli_verbs[TUNE], str_text(&all), s);
+  add_fish_options(&cli_verbs[TUNE], "__autotune_is_file (commandline -opc)[2]", s);
+  add_fish_plain(s);
+}
+
+/* ---- what the scripts ask -------------------------------------------------------------------- */
+
+/* " n= m=" or " BLOCK= TILE=" of the file, or the family, that the second word names */
+static int add_asked(const cli *c, str *s, err *e) {
+  auto_arena memory = {0};
+  auto_template *t = NULL;
+  cli of = *c;
+  of.words++;
+  of.n_words--;
+  TRY(cli_open_template(&of, &memory, &t, e));
+  const bool fields = !strcmp(c->words[0], "fields");
+  for (size_t i = 0; i < (fields ? t->n_fields : t->n_params); i++) {
+    str_addf(s, " %s=", fields ? t->fields[i].name : t->params[i].name);
+  }
+  str_add(s, "\n");
+  return 0;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */
+
+static void print_it(const cli *c, const str *s) {
+  auto_str line = {0};
+  if (c->json) {
+    jw_event(&line, "completion");
+    jw_text(&line, "shell", c->words[0]);
+    jw_text(&line, "text", str_text(s));
+    jw_end_line(&line);
+  }
+  print_text(stdout, str_text(c->json ? &line : s));
+}
 
 int cmd_completion(const cli *c, err *e) {
   static const struct {
@@ -189,24 +296,20 @@ int cmd_completion(const cli *c, err *e) {
     void (*add)(const families *f, str *s);
   } shells[] = {
       {"bash", "", add_bash}, {"zsh", "#compdef autotune\n", add_zsh}, {"fish", "", add_fish}};
+  auto_str s = {0};
+  if (c->n_words == 2 && (!strcmp(c->words[0], "fields") || !strcmp(c->words[0], "params"))) {
+    TRY(add_asked(c, &s, e));
+    print_it(c, &s);
+    return 0;
+  }
   TRY(cli_words_most(c, 1, e));
   for (size_t i = 0; c->n_words && i < sizeof shells / sizeof *shells; i++) {
     if (!strcmp(shells[i].name, c->words[0])) {
       families f = {.options = {.lazy = true}}; /* those built in, wherever it runs */
-      str s = {0};
       const int rc = gen_families(&f.options, &f.memory, &f.names, &f.n, e);
       str_addf(&s, "%s# made by: autotune completion %s\n", shells[i].first, c->words[0]);
       shells[i].add(&f, &s);
-      if (c->json) {
-        str line = {0};
-        jw_event(&line, "completion");
-        jw_text(&line, "shell", c->words[0]);
-        jw_text(&line, "text", str_text(&s));
-        jw_end_line(&line);
-        str_clear(&s);
-        s = line;
-      }
-      print_str(&s);
+      print_it(c, &s);
       arena_clear(&f.memory);
       return rc;
     }
