@@ -414,6 +414,7 @@ typedef struct gen_launch {
   uint32_t grid[3], block[3], smem;
   bool overlap; /* with the kernel before, or the caller's: it waits for that one's end by itself
                    (griddepcontrol) */
+  bool cooperative; /* all blocks are on the device at once */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */

@@ -189,7 +189,8 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   if (!extent(j, s->grid, 0, GRID_MAX, grid, l->grid)) {
     return false;
   }
-  l->overlap = overlaps(j, s, l, first);
+  l->cooperative = s->cooperative && condition(j, s->cooperative);
+  l->overlap = !l->cooperative && overlaps(j, s, l, first);
   l->operands = operands(j, s);
   l->n_operands = s->n_operands;
   work(j, s, l);

@@ -282,8 +282,8 @@ static void read_work(scope *s, gen_stage *stage) {
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"kernel",  "instance", "grid", "block", "smem", "when",
-                                     "overlap", "early",    "args", "work",  NULL};
+  static const char *const keys[] = {"kernel",  "instance", "grid",        "block", "smem", "when",
+                                     "overlap", "early",    "cooperative", "args",  "work", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "kernel");
@@ -298,6 +298,7 @@ static void read_launch(scope *s, gen_stage *stage) {
   stage->smem = gen_numeric_at(r, "smem", s->kinds);
   stage->overlap = gen_condition_at(r, "overlap", s->kinds);
   stage->early = gen_condition_at(r, "early", s->kinds);
+  stage->cooperative = gen_condition_at(r, "cooperative", s->kinds);
   read_work(s, stage);
   read_operands(s, stage);
 }

@@ -220,7 +220,9 @@ static const char *number_text(gen_reader *r) {
 }
 
 const gen_expr *gen_expression(gen_reader *r, unsigned kinds) {
-  const char *text = lua_type(r->L, -1) == LUA_TNUMBER ? number_text(r) : NULL;
+  const char *text = lua_type(r->L, -1) == LUA_TNUMBER ? number_text(r)
+                     : lua_isboolean(r->L, -1) ? (lua_toboolean(r->L, -1) ? "true" : "false")
+                                               : NULL;
   if (!text && !gen_is_text(r)) {
     gen_bad(r, "here belongs an expression or a number, not a %s", luaL_typename(r->L, -1));
   }

@@ -228,7 +228,8 @@ static int variable(rt_device *d, rt_module *m, const char *name, rt_ptr *p, siz
   CUresult r = of(d)->api.cuModuleGetGlobal(&at, nbytes, (CUmodule)m, name);
   *p = at;
   return r == CUDA_ERROR_NOT_FOUND
-             ? err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ or __device__ variable '%s'", name)
+             ? err_set(e, ERR_NOTFOUND,
+                       "the kernels have no __constant__ or __device__ variable '%s'", name)
          : r ? FAIL(d, e, r, "looking for the variable %s", name)
              : 0;
 }
@@ -249,7 +250,7 @@ static int function_info(rt_device *d, rt_function *f, rt_function_info *info, e
       return FAIL(d, e, r, "reading a kernel's attributes");
     }
   }
-  *info = (rt_function_info){regs, threads, smem, local};
+  *info = (rt_function_info){regs, threads, smem, local, false};
   return 0;
 }
 
@@ -351,6 +352,18 @@ static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[
   return r ? launch_failed(d, grid, block, smem, r, e) : 0;
 }
 
+static int launch_cooperative(rt_device *d, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e) {
+  if (!of(d)->api.cuLaunchCooperativeKernel) {
+    return err_set(e, ERR_DEVICE, "this driver has no cooperative launches");
+  }
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuLaunchCooperativeKernel((CUfunction)f, grid[0], grid[1], grid[2],
+                                                    block[0], block[1], block[2], smem, s, args);
+  return r ? launch_failed(d, grid, block, smem, r, e) : 0;
+}
+
 /* ---- streams and events -------------------------------------------------------------------- */
 
 static int stream_new(rt_device *d, rt_stream *s, err *e) {
@@ -392,6 +405,15 @@ static int event_record(rt_device *d, rt_event *ev, rt_stream s, err *e) {
   ENTER(d, e);
   CUresult r = of(d)->api.cuEventRecord((CUevent)ev, s);
   return r ? FAIL(d, e, r, "recording an event") : 0;
+}
+
+static int stream_wait(rt_device *d, rt_stream s, rt_event *ev, err *e) {
+  if (!of(d)->api.cuStreamWaitEvent) {
+    return err_set(e, ERR_DEVICE, "this driver cannot make a stream wait for an event");
+  }
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuStreamWaitEvent(s, (CUevent)ev, 0);
+  return r ? FAIL(d, e, r, "making a stream wait for an event") : 0;
 }
 
 static int elapsed(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e) {
@@ -556,6 +578,7 @@ static const rt_device_ops ops = {
     .occupancy = occupancy,
     .launch = launch,
     .launch_overlapping = launch_overlapping,
+    .launch_cooperative = launch_cooperative,
     .give_back = give_back,
     .capturing = capturing,
     .stream_new = stream_new,
@@ -564,6 +587,7 @@ static const rt_device_ops ops = {
     .event_new = event_new,
     .event_free = event_free,
     .event_record = event_record,
+    .stream_wait = stream_wait,
     .elapsed = elapsed,
     .graph_new = graph_new,
     .graph_free = graph_free,

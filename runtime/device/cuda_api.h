@@ -42,6 +42,7 @@
 #define CUDA_OPTIONAL(X)                                                                            \
   X(cuDeviceGetUuid) X(cuEventElapsedTime) X(cuLaunchKernelEx)                                      \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuGraphInstantiate)        \
+  X(cuStreamWaitEvent) X(cuLaunchCooperativeKernel)                                                 \
   X(cuModuleGetGlobal) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)                      \
   CUDA_OPTIONAL_12_4(X)
 /* clang-format on */

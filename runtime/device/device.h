@@ -51,6 +51,7 @@ typedef struct rt_info {
 typedef struct rt_function_info {
   int regs, threads_max;
   int64_t smem_static, local_nbytes; /* local: spills and stack, per thread */
+  bool grid_barrier; /* known to need a cooperative launch: it calls grid.sync() */
 } rt_function_info;
 
 /* A tensor for bulk copies: up to 5 dimensions, the first contiguous. */
@@ -71,6 +72,8 @@ typedef struct rt_tensor_map {
 } rt_tensor_map;
 
 typedef struct rt_device rt_device;
+typedef int rt_launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
+                      uint32_t smem, rt_stream s, void **args, err *e);
 
 /* Calls return 0 or an error code: ERR_DEVICE for a failed driver call, ERR_NOMEM for lack of
  * device memory, ERR_LAUNCH for a faulting kernel. On a GPU the latter sets device->dead: the
@@ -97,8 +100,7 @@ typedef struct rt_device_ops {
   int (*function_smem)(rt_device *d, rt_function *f, int64_t nbytes, err *e);
   int (*occupancy)(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e);
   /* launch -- args[i] points at the i-th kernel parameter, as for cuLaunchKernel */
-  int (*launch)(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
-                uint32_t smem, rt_stream s, void **args, err *e);
+  rt_launch *launch;
 
   int (*stream_new)(rt_device *d, rt_stream *s, err *e);
   void (*stream_free)(rt_device *d, rt_stream s);
@@ -122,9 +124,7 @@ typedef struct rt_device_ops {
 
   /* launch_overlapping -- like launch, but the kernel may start before the previous one in the
    * stream has ended; it waits itself (griddepcontrol.wait). NULL: not supported */
-  int (*launch_overlapping)(rt_device *d, rt_function *f, const uint32_t grid[3],
-                            const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
-                            err *e);
+  rt_launch *launch_overlapping;
   /* give_back -- release of an address that may not come from alloc; err ERR_DEVICE: it is not
    * allocated, as far as the device knows */
   int (*give_back)(rt_device *d, rt_ptr p, err *e);
@@ -136,6 +136,13 @@ typedef struct rt_device_ops {
   /* function_params -- bytes of each kernel parameter, at most `most` of them; returns how many there
    * are, -1: not known, as with drivers before CUDA 12.4. NULL: never known */
   int (*function_params)(rt_device *d, rt_function *f, uint32_t *nbytes, int most);
+  /* stream_wait -- what the stream runs from now on waits for what the event has recorded. NULL: all
+   * streams run one after the other */
+  int (*stream_wait)(rt_device *d, rt_stream s, rt_event *ev, err *e);
+  /* launch_cooperative -- like launch, with all blocks of the grid on the device at once, so that
+   * they can wait for each other. NULL: not supported
+   *   err ERR_LAUNCH: they do not fit */
+  rt_launch *launch_cooperative;
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

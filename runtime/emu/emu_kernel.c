@@ -165,7 +165,8 @@ int emu_variable_op(rt_device *d, rt_module *module, const char *name, rt_ptr *p
       return 0;
     }
   }
-  return err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ or __device__ variable '%s'", name);
+  return err_set(e, ERR_NOTFOUND, "the kernels have no __constant__ or __device__ variable '%s'",
+                 name);
 }
 
 /* Registers from ptxas's report; else our estimate, within the launch bounds that ptxas would obey. */
@@ -189,7 +190,7 @@ static int threads_max(const rt_function *f) {
 int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
   (void)e;
   *info = (rt_function_info){regs_of(self(d), f), threads_max(f), (int64_t)f->f->smem,
-                             (int64_t)f->f->frame_nbytes};
+                             (int64_t)f->f->frame_nbytes, f->f->grid_barrier};
   return 0;
 }
 
@@ -359,6 +360,18 @@ static void take_cost(void *context, const emu_launch *l, const emu_worker *all,
   emu_cost_launch(d->profile, l, all, last, &d->stats);
 }
 
+static int run(emu_device *d, emu_launch *l, const emu_func *f, void **args, err *e) {
+  uint8_t *params = gather_params(f, args);
+  if (!params) {
+    return err_nomem(e);
+  }
+  l->params = params;
+  int rc = emu_launch_run(l, host_threads(d), take_cost, d, e);
+  free(params);
+  d->now += rc ? 0 : d->stats.sec;
+  return rc;
+}
+
 int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
                   uint32_t smem, rt_stream s, void **args, err *e) {
   emu_device *d = self(dev);
@@ -366,13 +379,37 @@ int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const 
   (void)s;
   TRY(check_launch(d, f, grid, block, smem, e));
   prepare(d, f, grid, block, smem, &l);
-  uint8_t *params = gather_params(f->f, args);
-  if (!params) {
-    return err_nomem(e);
+  return run(d, &l, f->f, args, e);
+}
+
+/* Do all blocks fit on the profile's card at once? */
+static int check_resident(emu_device *d, const rt_function *f, const emu_launch *l, err *e) {
+  const int blocks =
+      emu_occupancy(d->profile, l->regs, l->n_threads, (int64_t)(f->f->smem + l->dynamic_nbytes));
+  if (l->n_blocks <= (uint64_t)blocks * (uint64_t)d->profile->sms) {
+    return 0;
   }
-  l.params = params;
-  int rc = emu_launch_run(&l, host_threads(d), take_cost, d, e);
-  free(params);
-  d->now += rc ? 0 : d->stats.sec;
-  return rc;
+  rt_emu_finding *found = &d->finding;
+  found->check = EMU_NOT_RESIDENT;
+  snprintf(found->kernel, sizeof found->kernel, "%.150s", f->f->name);
+  snprintf(found->message, sizeof found->message,
+           "grid is not co-resident: kernel %.150s is launched cooperatively with %llu blocks, of "
+           "which %d fit on each of %d multiprocessors at once",
+           f->f->name, (unsigned long long)l->n_blocks, blocks, d->profile->sms);
+  return err_set(e, ERR_LAUNCH, "%s", found->message);
+}
+
+int emu_launch_cooperative_op(rt_device *dev, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e) {
+  emu_device *d = self(dev);
+  emu_launch l;
+  (void)s;
+  TRY(check_launch(d, f, grid, block, smem, e));
+  prepare(d, f, grid, block, smem, &l);
+  TRY(check_resident(d, f, &l, e));
+  l.cooperative = true;
+  l.sampled = l.n_blocks; /* a block that does not run would never arrive */
+  l.resident = (int)l.n_blocks;
+  return run(d, &l, f->f, args, e);
 }

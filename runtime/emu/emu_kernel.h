@@ -15,5 +15,8 @@ int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e);
 int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e);
 int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
                   uint32_t smem, rt_stream s, void **args, err *e);
+int emu_launch_cooperative_op(rt_device *dev, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e);
 
 #endif

@@ -396,6 +396,14 @@ static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
   add_operands(h, l, stage);
   str_addf(h->out, "  const unsigned grid%zu[] = {%u, %u, %u}, block%zu[] = {%u, %u, %u};\n", stage,
            l->grid[0], l->grid[1], l->grid[2], stage, l->block[0], l->block[1], l->block[2]);
+  if (l->cooperative) {
+    add_call(h, "cuLaunchCooperativeKernel");
+    str_addf(h->out,
+             "(kernels->%s, grid%zu[0], grid%zu[1], grid%zu[2], block%zu[0],\n%38sblock%zu[1], "
+             "block%zu[2], %u, stream, operands%zu);\n",
+             l->kernel, stage, stage, stage, stage, "", stage, stage, l->smem, stage);
+    return;
+  }
   add_call(h, "tuned_launch_kernel");
   str_addf(h->out, "(kernels->%s, grid%zu, block%zu, %u, stream,\n%22soperands%zu, %s);\n",
            l->kernel, stage, stage, l->smem, "", stage, l->overlap ? "kernels->overlaps" : "0");

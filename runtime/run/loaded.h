@@ -2,6 +2,7 @@
 #ifndef RT_LOADED_H
 #define RT_LOADED_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "arena.h"
@@ -30,6 +31,12 @@ typedef struct tensor { /* the parts of a tensor map known before the launch */
 typedef struct loaded_image { /* shared by plans whose source is the same */
   rt_module *module;
   atomic_int users;
+  /* With __constant__ variables, which belong to the module: launches take turns, and on another
+   * stream than the last one they wait until that has read them. */
+  pthread_mutex_t turn;
+  rt_event *done; /* NULL: it has none that a plan fills */
+  rt_stream last;
+  bool launched;
 } loaded_image;
 
 typedef struct given { /* parameter `at` is the caller's argument `index` */
@@ -38,8 +45,8 @@ typedef struct given { /* parameter `at` is the caller's argument `index` */
 
 typedef struct stage {   /* what every launch reads comes first, in one cache line */
   rt_function *function; /* NULL: set memory */
+  rt_launch *launch;     /* ordinary, overlapping or cooperative */
   uint32_t grid[3], block[3], smem;
-  bool overlap;
   uint8_t n_operands, n_given, n_rest;
   const void **params; /* the constants among them; whole chunks */
   const given *given;
@@ -66,6 +73,7 @@ struct rt_loaded {
   rt_ptr workspace;                                 /* ours, 0 until reserved */
   enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
   rt_function_info info;
+  bool fills; /* variables of the module */
 };
 
 #endif

@@ -192,6 +192,31 @@ static int check_grid(const rt_info *d, const gen_launch *s, err *e) {
   return 0;
 }
 
+/* Can all blocks of a cooperative launch be on the device at once? */
+static int check_cooperative(rt_loaded *l, const gen_launch *s, rt_function *function,
+                             const rt_function_info *f, err *e) {
+  const uint64_t n = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
+  int blocks = 0;
+  if (!s->cooperative) {
+    return f->grid_barrier
+               ? err_set(e, ERR_LAUNCH,
+                         "%s synchronises its grid: its stage needs cooperative = true", s->kernel)
+               : 0;
+  }
+  if (!l->d->ops->launch_cooperative) {
+    return err_set(e, ERR_LAUNCH, "this device has no cooperative launches, as %s needs",
+                   s->kernel);
+  }
+  TRY(l->d->ops->occupancy(l->d, function, (int)(s->block[0] * s->block[1] * s->block[2]), s->smem,
+                           &blocks, e));
+  return n <= (uint64_t)blocks * (uint64_t)l->d->info.sms
+             ? 0
+             : err_set(e, ERR_LAUNCH,
+                       "%s is launched cooperatively with %llu blocks; %d fit on each of %d "
+                       "multiprocessors at once",
+                       s->kernel, (unsigned long long)n, blocks, l->d->info.sms);
+}
+
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
@@ -231,7 +256,20 @@ static int find_kernel(rt_loaded *l, const gen_template *t, const gen_launch *fr
    * allow all that the device has. */
   bool opt_in = f.smem_static + from->smem > l->d->info.smem_static;
   int64_t most = l->d->info.smem_block - f.smem_static;
-  return opt_in ? ops->function_smem(l->d, to->function, most, e) : 0;
+  TRY(opt_in ? ops->function_smem(l->d, to->function, most, e) : 0);
+  return check_cooperative(l, from, to->function, &f, e);
+}
+
+static int share_variables(rt_loaded *l, err *e) {
+  loaded_image *m = l->image;
+  int rc = 0;
+  l->fills = true;
+  pthread_mutex_lock(&m->turn);
+  if (!m->done && l->d->ops->stream_wait) {
+    rc = l->d->ops->event_new(l->d, &m->done, e);
+  }
+  pthread_mutex_unlock(&m->turn);
+  return rc;
 }
 
 static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e) {
@@ -240,6 +278,7 @@ static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e
     return err_set(e, ERR_NOTFOUND, "there is no __constant__ variable %s", from->symbol);
   }
   TRY(l->d->ops->variable(l->d, l->image->module, from->symbol, &to->symbol, &nbytes, e));
+  TRY(share_variables(l, e));
   return from->nbytes <= nbytes
              ? 0
              : err_set(e, ERR_LAUNCH,
@@ -247,12 +286,18 @@ static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e
                        from->symbol, nbytes, (unsigned long long)from->nbytes);
 }
 
+static rt_launch *launch_of(const rt_device_ops *ops, const gen_launch *from) {
+  return from->cooperative                          ? ops->launch_cooperative
+         : from->overlap && ops->launch_overlapping ? ops->launch_overlapping
+                                                    : ops->launch;
+}
+
 static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                       const gen_launch *from, stage *to, err *e) {
   memcpy(to->grid, from->grid, sizeof to->grid);
   memcpy(to->block, from->block, sizeof to->block);
   to->smem = from->smem;
-  to->overlap = from->overlap && l->d->ops->launch_overlapping;
+  to->launch = launch_of(l->d->ops, from);
   to->fill = from->fill;
   to->nbytes = from->nbytes;
   TRY(copy_operands(l, t, plan, from, to, e));
@@ -289,13 +334,18 @@ static int load_image(rt_device *d, const void *bytes, size_t nbytes, loaded_ima
     free(image);
     return rc;
   }
+  pthread_mutex_init(&image->turn, NULL);
   *out = image;
   return 0;
 }
 
 static void drop_image(rt_device *d, loaded_image *image) {
   if (image && atomic_fetch_sub(&image->users, 1) == 1) {
+    if (image->done) {
+      d->ops->event_free(d, image->done);
+    }
     d->ops->module_unload(d, image->module);
+    pthread_mutex_destroy(&image->turn);
     free(image);
   }
 }

@@ -172,7 +172,9 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->event_record(d, from, s, e));
   DO(o->launch(d, f, one, one, 100000, s, NULL, e));
   DO(o->launch_overlapping(d, f, one, one, 100000, s, NULL, e));
+  DO(o->launch_cooperative(d, f, one, one, 100000, s, NULL, e));
   DO(o->event_record(d, to, s, e));
+  DO(o->stream_wait(d, s, to, e));
   DO(o->elapsed(d, from, to, &sec, e));
   DO(o->stream_sync(d, s, e));
   DO(o->give_back(d, q, e));

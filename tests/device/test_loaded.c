@@ -115,6 +115,133 @@ TEST(test_overlap) {
   }
 }
 
+static int cooperative;
+
+static int launch_cooperative(rt_device *d, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e) {
+  cooperative++;
+  return fake_launch(d, f, grid, block, smem, s, args, e);
+}
+
+static bool synchronises;
+
+static int needs_barrier(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
+  TRY(fake_function_info(d, f, info, e));
+  info->grid_barrier = synchronises;
+  return 0;
+}
+
+/* The device has room for a block on each of 4 multiprocessors. */
+TEST(test_cooperative) {
+  static const struct {
+    uint32_t blocks;
+    bool asked, needed, can;
+    const char *word; /* NULL: it is launched */
+  } cases[] = {
+      {4, true, false, true, NULL},
+      {4, true, true, true, NULL},
+      {5, true, false, true, "cooperatively with 5 blocks; 1 fit on each of 4 multiprocessors"},
+      {4, false, true, true, "needs cooperative = true"},
+      {4, true, false, false, "no cooperative launches"}};
+  double a = 1;
+  rt_ptr none = 0;
+  const void *args[] = {NULL, &a, &none};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fake f;
+    err e = {0};
+    rt_loaded *l;
+    const uint64_t workspaces[] = {8, 8}, values[] = {1, 0, 0};
+    const gen_launch launch = {.kernel = "look",
+                               .grid = {cases[i].blocks, 1, 1},
+                               .block = {32, 1, 1},
+                               .cooperative = cases[i].asked,
+                               .operands = look_operands,
+                               .n_operands = 4};
+    const gen_plan plan = {
+        .launches = &launch, .n = 1, .workspaces = workspaces, .n_workspaces = 2, .values = values};
+    rt_device_ops able = fake_ops;
+    able.launch_cooperative = cases[i].can ? launch_cooperative : NULL;
+    able.function_info = needs_barrier;
+    synchronises = cases[i].needed;
+    fake_init(&f, look_only);
+    f.device.ops = &able;
+    cooperative = 0;
+    const int rc = rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e);
+    assert_int_equal(rc, cases[i].word ? ERR_LAUNCH : 0);
+    if (cases[i].word) {
+      assert_non_null(strstr(e.message, cases[i].word));
+    } else {
+      assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+      assert_int_equal(cooperative, 1);
+    }
+    rt_loaded_free(l);
+    assert_int_equal(f.live, 0);
+  }
+}
+
+static char constant_memory[16];
+static int stream_waits;
+static bool is_captured;
+
+static int find_constant(rt_device *d, rt_module *m, const char *name, rt_ptr *p, size_t *nbytes,
+                         err *e) {
+  (void)d, (void)m, (void)name, (void)e;
+  *p = (rt_ptr)(uintptr_t)constant_memory;
+  *nbytes = sizeof constant_memory;
+  return 0;
+}
+
+static int count_waits(rt_device *d, rt_stream s, rt_event *ev, err *e) {
+  (void)s, (void)ev;
+  stream_waits++;
+  return fake_call(d, e);
+}
+
+static bool captured(rt_device *d, rt_stream s) {
+  (void)d, (void)s;
+  return is_captured;
+}
+
+/* A variable belongs to the module, so launches on another stream wait for the last one, of any plan
+ * over the image; in a capture that is the caller's matter. */
+TEST(test_variables_of_several_streams) {
+  static const gen_operand from = {.from = GEN_FROM_ARG, .index = 2};
+  const gen_launch fill = {.operands = &from, .n_operands = 1, .symbol = "table", .nbytes = 8};
+  const uint64_t values[] = {1, 0, 0};
+  const gen_plan plan = {.launches = &fill, .n = 1, .values = values};
+  char x[8] = "1234567", one, two;
+  rt_ptr px = (rt_ptr)(uintptr_t)x;
+  const void *args[] = {NULL, NULL, &px};
+  fake f;
+  err e = {0};
+  rt_loaded *a, *b;
+  rt_device_ops able = fake_ops;
+  able.variable = find_constant;
+  able.stream_wait = count_waits;
+  able.capturing = captured;
+  fake_init(&f, look_only);
+  f.device.ops = &able;
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &a, &e), 0);
+  assert_int_equal(rt_loaded_new_from(a, &look_template, &plan, &b, &e), 0);
+  const struct {
+    rt_loaded *l;
+    rt_stream s;
+    int waits;
+    bool captured;
+  } launches[] = {{a, &one, 0, false}, {a, &one, 0, false}, {a, &two, 1, false},
+                  {b, &two, 1, false}, {b, &one, 2, false}, {a, &two, 2, true}};
+  for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
+    is_captured = launches[i].captured;
+    assert_int_equal(rt_loaded_launch(launches[i].l, launches[i].s, args, &e), 0);
+    assert_int_equal(stream_waits, launches[i].waits);
+  }
+  assert_string_equal(constant_memory, "1234567");
+  rt_loaded_free(a);
+  rt_loaded_free(b);
+  assert_int_equal(f.live, 0);
+}
+
 TEST(test_shared_image) {
   fake f;
   err e = {0};

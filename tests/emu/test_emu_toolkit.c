@@ -147,13 +147,23 @@ GROUPS_TEST(grid_barrier) {
   rt_ptr from = fixture_copy(k, in, sizeof in), to = fixture_copy(k, out, sizeof out);
   void *args[] = {&from, &to};
   for (int launch = 0; launch < 2; launch++) {
-    fixture_ok(k, fixture_launch(k, "grid_barrier", BLOCKS, 64, 0, args));
+    fixture_ok(k, fixture_launch_cooperative(k, "grid_barrier", BLOCKS, 64, args));
   }
   fixture_read(k, out, to, sizeof out);
   for (int i = 0; i < ROUNDS * BLOCKS; i++) {
     const int before = i < BLOCKS ? 0 : out[i / BLOCKS * BLOCKS - BLOCKS + (i + 1) % BLOCKS];
     assert_int_equal(out[i], in[i % BLOCKS] + before);
   }
+}
+
+/* An H200 has room for 32 blocks of 64 threads on each of 132 multiprocessors. */
+GROUPS_TEST(grid_is_not_resident) {
+  void *args[] = {NULL, NULL};
+  assert_int_equal(fixture_launch_cooperative(k, "grid_barrier", 32 * 132 + 1, 64, args),
+                   ERR_LAUNCH);
+  assert_int_equal(rt_emu_last_finding(k->d)->check, EMU_NOT_RESIDENT);
+  assert_non_null(strstr(k->e.message, "4225 blocks, of which 32 fit on each of 132"));
+  err_clear(&k->e);
 }
 
 static float half(uint16_t h) {

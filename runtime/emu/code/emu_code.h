@@ -134,6 +134,7 @@ typedef struct emu_param {
 typedef struct emu_func {
   const char *name; /* NUL-terminated */
   bool entry, defined;
+  bool grid_barrier; /* calls grid.sync() */
   const char *refused, *refused_at; /* why its body cannot be run, and where; NULL: it can */
   int builtin; /* BUILTIN_... of a function that the PTX only declares; 0: none */
   emu_insn *code;

@@ -47,7 +47,10 @@ enum { ATOMIC_CLOCKS = 3 };
 static const double STORE_ALONE = 0.47;
 /* blocks whose lengths differ by less do the same work, but for the edges of matrices */
 static const double EVEN = 0.1;
-static const double LAUNCH_SEC = 2.6e-6, CLUSTER_SEC = 1e-6;
+/* On an H200 an empty cooperative launch takes 6 to 7 us, a barrier of its grid by one atomic counter
+ * 1.02 us. */
+static const double LAUNCH_SEC = 2.6e-6, CLUSTER_SEC = 1e-6, COOPERATIVE_SEC = 4e-6,
+                    BARRIER_SEC = 1e-6;
 /* how well the stalls of several blocks fill each other */
 static const double BLOCK_OVERLAP = 0.2;
 /* how often two blocks with one warp for each scheduler end before others ask for work, so that
@@ -304,7 +307,8 @@ void emu_cost_launch(const emu_profile *p, const emu_launch *l, const emu_worker
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
   double atomics = hottest_line(&w->cache) * traffic_share * ATOMIC_CLOCKS / p->clock_hz;
   s->sec = LAUNCH_SEC + (l->cluster_size > 1 ? CLUSTER_SEC : 0) +
+           (l->cooperative ? COOPERATIVE_SEC + BARRIER_SEC * (double)w->waits / m.run : 0) +
            together(together(compute, atomics), emu_larger(l2, from_dram)) +
-           waits_sec(&m, blocks_sm) + serial;
+           (l->cooperative ? 0 : waits_sec(&m, blocks_sm)) + serial;
   s->bound = bound_of(&m, compute, l2, from_dram, blocks_sm);
 }

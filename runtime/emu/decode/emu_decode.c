@@ -23,6 +23,7 @@ static bool in_frame(const emu_parser *p, int symbol) {
 
 static void note_sreg(emu_parser *p, int sreg) {
   p->m->has_grid_barrier |= sreg == SREG_envreg2;
+  p->f->grid_barrier |= sreg == SREG_envreg2;
   p->m->has_reserved_smem |= sreg >= SREG_reserved_begin && sreg <= SREG_reserved_1;
 }
 

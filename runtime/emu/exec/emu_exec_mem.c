@@ -92,6 +92,14 @@ static int load_param(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return RUN_ON;
 }
 
+/* Blocks of a cooperative launch wait for each other at barriers of the grid, whose time the model
+ * knows: the polls there are no traffic. */
+static bool waits_for_grid(const emu_warp *w, const emu_insn *in, uint32_t mask,
+                           const uint64_t address[32]) {
+  return w->launch->cooperative && in->flags & INSN_STRONG && in->more->space == SPACE_global &&
+         mask && emu_count_polls_again(w, mask, address);
+}
+
 int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const emu_more *more = in->more;
   uint64_t address[32];
@@ -102,7 +110,9 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   emu_addresses(w, in, 1, more->mode[5], in->imm, address);
   int rc = emu_resolve(w, in, mask, more->space, address, n, ACCESS_READ, host);
-  rc = rc ? rc : emu_account(w, in, mask, more->space, address, n, ACCESS_READ, NULL);
+  const bool waits = waits_for_grid(w, in, mask, address);
+  w->slice_end = waits ? 0 : w->slice_end; /* other blocks run first */
+  rc = rc || waits ? rc : emu_account(w, in, mask, more->space, address, n, ACCESS_READ, NULL);
   if (rc) {
     return rc;
   }

@@ -254,11 +254,12 @@ static uint64_t steps_of(const emu_block *b) {
 static outcome run_block(emu_block *b, bool alone) {
   outcome o = BLOCK_RUNS;
   const uint64_t before = b->warps[0].steps;
+  const int rounds = b->launch->cooperative ? 0 : ROUNDS;
   for (int i = 0; o == BLOCK_RUNS && !stopped(b); i++) {
     const uint64_t all_before = steps_of(b);
     o = run_cluster(b);
     const bool idle = steps_of(b) - all_before < IDLE_STEPS;
-    if (!alone && i >= ROUNDS && (idle || b->warps[0].steps - before > ROUNDS * 20000u)) {
+    if (!alone && i >= rounds && (idle || b->warps[0].steps - before > ROUNDS * 20000u)) {
       break;
     }
   }
@@ -341,9 +342,10 @@ static emu_block *next_cluster(emu_worker *w) {
 
 void *emu_worker_main(void *worker) {
   emu_worker *w = worker;
-  emu_block *queue[64];
+  emu_block **queue = calloc((size_t)w->launch->resident, sizeof(emu_block *));
   int n = 0;
-  bool more = true;
+  bool more = queue;
+  w->failed = queue ? w->failed : ERR_NOMEM;
   while (more || n) {
     if (more && n < w->launch->resident) {
       emu_block *b = next_cluster(w);
@@ -361,6 +363,7 @@ void *emu_worker_main(void *worker) {
       }
     }
   }
+  free(queue);
   return NULL;
 }
 

@@ -40,6 +40,7 @@ static void gather(emu_worker *workers, int n) {
     workers[0].counted += workers[i].counted;
     workers[0].chained += workers[i].chained;
     workers[0].look_backs += workers[i].look_backs;
+    workers[0].waits += workers[i].waits;
     workers[0].arrivals =
         workers[i].arrivals > workers[0].arrivals ? workers[i].arrivals : workers[0].arrivals;
     workers[0].fetches += workers[i].fetches;

@@ -195,14 +195,19 @@ void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access
   note_allocation(w, &w->block->worker->cache, address / 32, sectors);
 }
 
+bool emu_count_polls_again(const emu_warp *w, uint32_t mask, const uint64_t address[32]) {
+  const int lane = __builtin_ctz(mask);
+  return w->poll_pc == w->pc && w->polled[lane] == address[lane];
+}
+
 void emu_count_poll(emu_warp *w, uint32_t mask, const uint64_t address[32]) {
   emu_block *b = w->block;
-  int lane = __builtin_ctz(mask);
-  bool again = w->poll_pc == w->pc && w->polled[lane] == address[lane];
+  bool again = emu_count_polls_again(w, mask, address);
   w->repeats[w->pc - 1] += again;
   w->polls = again ? w->polls + 1 : 0;
   w->poll_pc = w->pc;
   memcpy(w->polled, address, sizeof w->polled);
+  b->worker->waits += !again;
   b->worker->look_backs += b->published && !b->polled_after;
   b->polled_after |= b->published;
   b->polled |= !b->published;

@@ -231,6 +231,7 @@ typedef struct emu_worker {
   /* Blocks that poll before they publish, and after; the largest number of arrivals that a counter
    * of the kernel waits for; repeated fetches of work from a counter. */
   uint64_t chained, look_backs, arrivals, fetches;
+  uint64_t waits; /* for other blocks, by polling: each counts once */
   uint64_t steps;            /* instructions of all warps */
   uint64_t lengths, longest; /* of the longest warps of the blocks: sum and maximum */
   emu_traffic traffic;
@@ -264,6 +265,7 @@ typedef struct emu_launch {
   uint64_t step_limit;
   uint32_t tag_base;
   int resident; /* unfinished blocks that one worker may hold */
+  bool cooperative;
   atomic_uint_fast64_t next;
   atomic_bool stop;
   const volatile int *ask_stop; /* set by the caller to end the launch; may be NULL */
