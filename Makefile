@@ -70,6 +70,7 @@ help:
 	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
 	@echo 'make fuzz         PTX, templates and results at random under sanitizers: FUZZ_SEC= a target (default 15)'
+	@echo 'make faults       fail each of the first 5,000 calls of every kind inside a tuning (half an hour)'
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
@@ -103,6 +104,11 @@ asan: deps
 # Random changes of kept inputs, guided by coverage; FUZZ_SEC a target (15), FUZZ_SEED another order.
 fuzz: deps $(B)/libtuned.a
 	@sh tests/fuzz.sh
+
+# Each of the first 5,000 allocations, writes, reads, ... inside a tuning fails.
+faults: deps $(B)/autotune $(NVRTC_CACHE)
+	@FAULTS=5000 AUTOTUNE_NVRTC=$(abspath $(NVRTC_CACHE)) NVRTC_CACHE=$(abspath $(B)/nvrtc-cache) TUNED_BASE=/nonexistent \
+	  sh tests/cli/test_call_faults.sh
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
 TSAN_TESTS = test_serve test_typed_calls test_workspace test_online test_nearest
@@ -160,7 +166,7 @@ presets: $(B)/tests/bench/present_presets
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan fuzz tsan lint format golden
+.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan fuzz faults tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

@@ -94,11 +94,11 @@ if command -v sqlite3 >/dev/null; then
 fi
 
 # ---- an allocation fails, and the failure is known to have happened
-if ${CC:-cc} -shared -fPIC tests/fixtures/fail_alloc.c -o "$folder/fail_alloc.so"; then
+if ${CC:-cc} -shared -fPIC tests/fixtures/fail_call.c -o "$folder/fail_call.so"; then
   for at in 1 2 3 5 8 13 21 34 55; do
     for words in "list --json" "run-ptx $seed k --args buf:u32:1024"; do
       rm -f "$folder/fired"
-      FAIL_AT=$at FAIL_LOG="$folder/fired" LD_PRELOAD="$folder/fail_alloc.so" $autotune $words >"$folder/out" 2>&1
+      FAIL_AT=$at FAIL_LOG="$folder/fired" LD_PRELOAD="$folder/fail_call.so" $autotune $words >"$folder/out" 2>&1
       status=$?
       [ -e "$folder/fired" ] || complain "$words: there is no allocation $at"
       [ $status -lt 126 ] || complain "$words: status $status when allocation $at fails"
