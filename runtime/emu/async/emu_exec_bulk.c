@@ -125,7 +125,9 @@ static void copy_bytes(emu_heap *h, uint8_t *smem, uint64_t address, uint64_t n,
 }
 
 static void fill_outside(const emu_tensor_map *m, uint8_t *to, uint64_t n) {
-  memset(to, m->nan ? 0xff : 0, n);
+  for (uint64_t i = 0; i < n; i++) {
+    to[i] = m->nan ? EMU_OOB_NAN >> (i % 2 * 8) & 0xff : 0;
+  }
 }
 
 /* element by element, because tiles may be swizzled by chunks of 16 bytes */

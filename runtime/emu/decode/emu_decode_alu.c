@@ -81,10 +81,11 @@ static int decode_mul24(emu_parser *p) {
 }
 
 static int decode_fma(emu_parser *p) {
-  bool relu = emu_mod(p, "relu");
+  const bool relu = emu_mod(p, "relu"), oob = emu_mod(p, "oob");
+  const emu_op op = oob ? (relu ? OP_fmaoobrelu : OP_fmaoob) : relu ? OP_fmarelu : (emu_op)p->op;
   emu_options o = emu_take_options(p);
   emu_type t = emu_mod_type(p);
-  return emu_emit(p, relu ? OP_fmarelu : (emu_op)p->op, t, emu_same_width(t, 3), o);
+  return emu_emit(p, op, t, emu_same_width(t, 3), o);
 }
 
 /* instructions without special modifiers. arg: number of operands, + 16: signedness does not matter
@@ -110,10 +111,11 @@ static int decode_min(emu_parser *p) {
   emu_mod(p, "abs");
   emu_type t = emu_mod_type(p);
   bool is_min = p->op == OP_min;
-  emu_op which = nan       ? (is_min ? OP_minnan : OP_maxnan)
-                 : xorsign ? (is_min ? OP_minxor : OP_maxxor)
-                 : relu    ? (is_min ? OP_minrelu : OP_maxrelu)
-                           : (emu_op)p->op;
+  emu_op which = nan && xorsign ? (is_min ? OP_minnanxor : OP_maxnanxor)
+                 : nan          ? (is_min ? OP_minnan : OP_maxnan)
+                 : xorsign      ? (is_min ? OP_minxor : OP_maxxor)
+                 : relu         ? (is_min ? OP_minrelu : OP_maxrelu)
+                                : (emu_op)p->op;
   return emu_emit(p, which, t, emu_same_width(t, 2), (emu_options){ROUND_none, ftz, false});
 }
 

@@ -140,7 +140,7 @@ static bool atom_type_fits(int which, emu_type t) {
   int b = emu_type_bytes(t);
   char kind = emu_type_kind(t);
   if (which == ATOM_exch || which == ATOM_cas) {
-    return b == 2 || b == 4 || b == 8;
+    return b == 2 || b == 4 || b == 8 || b == 16;
   }
   if (kind == 'f' || t == T_f16x2 || t == T_bf16x2) {
     return which == ATOM_add ||
@@ -160,7 +160,7 @@ static int decode_atom(emu_parser *p) {
   int which = emu_mod_choice(p, names), n = take_vector(p);
   emu_type t = emu_mod_type(p);
   int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
-  if (which < 0 || !atom_type_fits(which, t) ||
+  if (which < 0 || !atom_type_fits(which, t) || n * emu_type_bytes(t) > 32 ||
       (space != SPACE_generic && space != SPACE_global && space != SPACE_shared &&
        space != SPACE_cluster)) {
     return emu_unsupported(p, "");

@@ -45,7 +45,7 @@ static int compare(emu_parser *p, emu_kind kind, emu_type to) {
   TRY(emu_begin_more(p, kind, t == T_f64 ? EMU_PIPE_fp64 : EMU_PIPE_alu, 0, &in));
   in->fn = fn;
   in->weight = b == 8 && t != T_f64 ? 2 : 1;
-  in->flags |= ftz && t == T_f32 ? INSN_FTZ : 0;
+  in->flags |= ftz && emu_flushes(t) ? INSN_FTZ : 0;
   in->type = (uint8_t)to;
   in->more->from = t;
   in->more->mode[0] = boolean;
@@ -74,7 +74,7 @@ static int decode_set(emu_parser *p) {
   TRY(compare(p, KIND_set, to));
   emu_insn *in = &p->f->code[p->f->n - 1];
   in->dbytes = (uint8_t)emu_type_bytes(to);
-  in->flags |= ftz && in->more->from == T_f32 ? INSN_FTZ : 0;
+  in->flags |= ftz && emu_flushes(in->more->from) ? INSN_FTZ : 0;
   return emu_def(p, 0, 0, in->dbytes);
 }
 
@@ -195,9 +195,9 @@ static int decode_mov(emu_parser *p) {
 
 /* ---- conversions ---- */
 
-/* cvt.pack.sat.u16.s32 d, a, b; with 8 bits cvt.pack.sat.u8.s32.b32 d, a, b, c */
+/* cvt.pack.sat.u16.s32 d, a, b; with 8 bits and less cvt.pack.sat.u8.s32.b32 d, a, b, c */
 static int decode_cvt_pack(emu_parser *p) {
-  static const char *const names[] = {"u16", "s16", "u8", "s8", NULL};
+  static const char *const names[] = {"u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2", NULL};
   const int which = emu_mod_choice(p, names);
   const bool sat = emu_mod(p, "sat");
   const emu_type from = emu_mod_type(p), c = emu_mod_type(p);

@@ -54,7 +54,7 @@ int emu_emit(emu_parser *p, emu_op op, emu_type t, emu_shape s, emu_options o) {
   if (o.round != ROUND_none && o.round != ROUND_rn) {
     fn = emu_rounded(op, t, o.round);
   }
-  if (!fn || (o.ftz && t != T_f32 && t != T_f64) || (o.sat && !emu_lanes()[OP_satf][t])) {
+  if (!fn || (o.ftz && !emu_flushes(t) && t != T_f64) || (o.sat && !emu_lanes()[OP_satf][t])) {
     return emu_unsupported(p, "");
   }
   int n = 0;
@@ -68,7 +68,7 @@ int emu_emit(emu_parser *p, emu_op op, emu_type t, emu_shape s, emu_options o) {
   in->dbytes = (uint8_t)s.d;
   in->type = (uint8_t)t;
   in->weight = (uint8_t)weight_of(op, t);
-  in->flags |= (uint8_t)((o.ftz && t == T_f32 ? INSN_FTZ : 0) | (o.sat ? INSN_SAT : 0));
+  in->flags |= (uint8_t)((o.ftz && emu_flushes(t) ? INSN_FTZ : 0) | (o.sat ? INSN_SAT : 0));
   if (in->flags & (INSN_FTZ | INSN_SAT)) {
     in->sat = emu_lanes()[OP_satf][t];
   }

@@ -18,6 +18,10 @@ static const emu_options emu_plain = {ROUND_none, false, false};
 emu_shape emu_same_width(emu_type t, int n);
 /* emu_take_options -- take the modifiers for rounding, .ftz and .sat */
 emu_options emu_take_options(emu_parser *p);
+/* emu_flushes -- can .ftz flush subnormals of this type? Those of f64 are never flushed. */
+static inline bool emu_flushes(emu_type t) {
+  return t == T_f32 || t == T_f16 || t == T_f16x2;
+}
 /* emu_emit -- t selects the function, s the widths */
 int emu_emit(emu_parser *p, emu_op op, emu_type t, emu_shape s, emu_options o);
 

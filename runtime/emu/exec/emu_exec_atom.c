@@ -1,4 +1,6 @@
 /* emu_exec_atom.c -- atomics: for one lane after the other a compare-and-swap on the host. */
+#include <string.h>
+
 #include "emu_access.h"
 #include "emu_clock.h"
 #include "emu_count.h"
@@ -76,6 +78,40 @@ static uint64_t update(const emu_insn *in, uint8_t *p, uint64_t b, uint64_t c) {
   }
 }
 
+/* exch and cas of 16 bytes, which the host has no atomics for; `d` may be NULL */
+static void update_wide(emu_launch *l, uint8_t *p, const uint8_t *b, const uint8_t *c, uint8_t *d) {
+  uint8_t old[16];
+  pthread_mutex_lock(&l->lock);
+  memcpy(old, p, sizeof old);
+  if (!c || !memcmp(old, b, sizeof old)) {
+    memcpy(p, c ? c : b, sizeof old);
+  }
+  pthread_mutex_unlock(&l->lock);
+  if (d) {
+    memcpy(d, old, sizeof old);
+  }
+}
+
+static void update_lane(emu_warp *w, const emu_insn *in, int e, int i, uint8_t *p) {
+  const emu_more *more = in->more;
+  const int size = more->mode[0], n = more->mode[2];
+  const uint8_t *b = emu_src(w, more->ops[n + e]);
+  const uint8_t *swap = more->ops[2 * n] == EMU_NONE ? NULL : emu_src(w, more->ops[2 * n]);
+  uint8_t *d = more->ops[e] == EMU_NONE ? NULL : emu_reg(w, more->ops[e]);
+  if (size == 16) {
+    update_wide(w->launch, p, b + 16 * i, swap ? swap + 16 * i : NULL, d ? d + 16 * i : NULL);
+    return;
+  }
+  const uint64_t with = emu_get(b, i, size), c = swap ? emu_get(swap, i, size) : 0;
+  uint64_t old = update(in, p, with, c);
+  if (more->mode[3] == ATOM_inc && more->space != SPACE_shared) {
+    old = emu_count_arrival(w, old, with);
+  }
+  if (d) {
+    emu_put(d, i, size, old);
+  }
+}
+
 int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const emu_more *more = in->more;
   uint64_t address[32];
@@ -94,18 +130,9 @@ int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
   if (more->space != SPACE_shared && !(mask & (mask - 1)) && more->ops[0] != EMU_NONE) {
     emu_count_fetch(w, address[__builtin_ctz(mask)]);
   }
-  const void *swap = more->ops[2 * n] == EMU_NONE ? NULL : emu_src(w, more->ops[2 * n]);
   for (int i = 0; i < EMU_LANES_N; i++) {
     for (int e = 0; e < n && (mask >> i & 1); e++) {
-      uint64_t b = emu_get(emu_src(w, more->ops[n + e]), i, size),
-               c = swap ? emu_get(swap, i, size) : 0;
-      uint64_t old = update(in, host[i] + e * size, b, c);
-      if (more->mode[3] == ATOM_inc && more->space != SPACE_shared) {
-        old = emu_count_arrival(w, old, b);
-      }
-      if (more->ops[e] != EMU_NONE) {
-        emu_put(emu_reg(w, more->ops[e]), i, size, old);
-      }
+      update_lane(w, in, e, i, host[i] + e * size);
     }
   }
   emu_clock_acquire(w);

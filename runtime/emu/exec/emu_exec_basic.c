@@ -22,6 +22,21 @@ static void flush_f32(uint32_t *to, const uint32_t *from) {
   }
 }
 
+static void flush_f16(uint16_t *to, const uint16_t *from, int n) {
+  for (int i = 0; i < n; i++) {
+    to[i] = from[i] & 0x7c00 ? from[i] : from[i] & 0x8000;
+  }
+}
+
+/* subnormals of this type become zeros of their sign; `to` may be `from` */
+static void flush(emu_type t, void *to, const void *from) {
+  if (t == T_f32) {
+    flush_f32(to, from);
+  } else {
+    flush_f16(to, from, t == T_f16 ? EMU_LANES_N : 2 * EMU_LANES_N);
+  }
+}
+
 /* Applies ftz and saturation around an operation that has neither. */
 int exec_wrapped(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint32_t flushed[3][EMU_LANES_N];
@@ -30,13 +45,13 @@ int exec_wrapped(emu_warp *w, const emu_insn *in, uint32_t mask) {
   for (int i = 1; i < 5; i++) {
     s[i] = emu_src(w, in->o[i]);
     if ((in->flags & INSN_FTZ) && i < 4 && in->o[i] != EMU_NONE) {
-      flush_f32(flushed[i - 1], s[i]);
+      flush((emu_type)in->type, flushed[i - 1], s[i]);
       s[i] = flushed[i - 1];
     }
   }
   in->fn(d, s[1], s[2], s[3], s[4]);
   if (in->flags & INSN_FTZ) {
-    flush_f32((uint32_t *)d, (const uint32_t *)d);
+    flush((emu_type)in->type, d, d);
   }
   if (in->flags & INSN_SAT) {
     in->sat(d, d, NULL, NULL, NULL);
@@ -53,8 +68,8 @@ static uint32_t compare(emu_warp *w, const emu_insn *in) {
   uint32_t flushed[2][EMU_LANES_N], truth;
   const void *a = emu_src(w, in->o[2]), *b = emu_src(w, in->o[3]);
   if (in->flags & INSN_FTZ) {
-    flush_f32(flushed[0], a);
-    flush_f32(flushed[1], b);
+    flush(in->more->from, flushed[0], a);
+    flush(in->more->from, flushed[1], b);
     a = flushed[0];
     b = flushed[1];
   }
@@ -69,6 +84,10 @@ static uint32_t compare_half(emu_warp *w, const emu_insn *in, int half) {
   for (int i = 0; i < EMU_LANES_N; i++) {
     a[i] = (uint16_t)(as[i] >> (16 * half));
     b[i] = (uint16_t)(bs[i] >> (16 * half));
+  }
+  if (in->flags & INSN_FTZ) {
+    flush_f16(a, a, EMU_LANES_N);
+    flush_f16(b, b, EMU_LANES_N);
   }
   in->fn(&truth, a, b, NULL, NULL);
   return truth;

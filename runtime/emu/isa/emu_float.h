@@ -11,6 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The NaN of elements outside a tensor: of 16 bits, repeated in wider types. It is not documented;
+ * fma.oob and tensor copies agree on it. */
+enum { EMU_OOB_NAN = 0x7ff7 };
+
 typedef enum emu_round { ROUND_rn, ROUND_rz, ROUND_rm, ROUND_rp, ROUND_rna, ROUND_none } emu_round;
 
 static inline float emu_f32(uint32_t bits) {

@@ -37,6 +37,10 @@
 #define FMA_B(a, b, c) (uint16_t) emu_bf16_nearest(emu_odd(emu_fma_odd(BH(a), BH(b), BH(c))))
 #define RELU_H(v) emu_relu16(v, 0x7c00)
 #define RELU_B(v) emu_relu16(v, 0x7f80)
+#define KEEP_H(v) (v)
+#define KEEP_B(v) (v)
+/* 0 when an operand is the NaN that bulk copies fill in outside a tensor */
+#define OOB(a, b, v) ((a) == EMU_OOB_NAN || (b) == EMU_OOB_NAN ? 0 : (v))
 
 /* Halves: the expression sees its operands x and y as float, and its result is rounded once more.
  * For + - and * that equals a single rounding, because float has more than twice the precision of a
@@ -189,7 +193,7 @@ static inline float emu_maxnan(float a, float b) {
   return a != a || b != b ? emu_f32(0x7fffffff) : emu_maxf(a, b);
 }
 static inline float emu_sign_xor(float v, float a, float b) {
-  return emu_f32(emu_f32_bits(v) | ((emu_f32_bits(a) ^ emu_f32_bits(b)) & 0x80000000));
+  return v != v ? v : emu_f32(emu_f32_bits(v) | ((emu_f32_bits(a) ^ emu_f32_bits(b)) & 0x80000000));
 }
 static inline double emu_mind(double a, double b) {
   double less = a < b ? a : b < a ? b : emu_f64(emu_f64_bits(a) | emu_f64_bits(b));

@@ -22,7 +22,8 @@
   X(rsqrt) X(sin) X(cos) X(ex2) X(lg2) X(tanh) X(copysign) X(finite) X(infinite) X(number)     \
   X(notanumber) X(normal) X(subnormal) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(equ) X(neu)       \
   X(ltu) X(leu) X(gtu) X(geu) X(num) X(nan) X(selp) X(slctf) X(slcts) X(satf)          \
-  X(packu16) X(packs16) X(packu8) X(packs8) X(mad24hisat)
+  X(packu16) X(packs16) X(packu8) X(packs8) X(packu4) X(packs4) X(packu2) X(packs2)            \
+  X(mad24hisat) X(fmaoob) X(fmaoobrelu) X(minnanxor) X(maxnanxor)
 
 typedef enum emu_op {
 #define EMU_OP_ENUM(name) OP_##name,
@@ -212,7 +213,24 @@ typedef enum emu_op {
   EMU_EACH_HALF2(X, min, emu_minf(x, y))                                                        \
   EMU_EACH_HALF2(X, max, emu_maxf(x, y))                                                        \
   EMU_EACH_HALF2(X, minnan, emu_minnan(x, y))                                                   \
-  EMU_EACH_HALF2(X, maxnan, emu_maxnan(x, y))
+  EMU_EACH_HALF2(X, maxnan, emu_maxnan(x, y))                                                   \
+  X(minnanxor, f32, float, float, float, emu_sign_xor(emu_minnan(fabsf(a), fabsf(b)), a, b))    \
+  X(maxnanxor, f32, float, float, float, emu_sign_xor(emu_maxnan(fabsf(a), fabsf(b)), a, b))    \
+  EMU_EACH_HALF2(X, minxor, emu_sign_xor(emu_minf(fabsf(x), fabsf(y)), x, y))                   \
+  EMU_EACH_HALF2(X, maxxor, emu_sign_xor(emu_maxf(fabsf(x), fabsf(y)), x, y))                   \
+  EMU_EACH_HALF2(X, minnanxor, emu_sign_xor(emu_minnan(fabsf(x), fabsf(y)), x, y))              \
+  EMU_EACH_HALF2(X, maxnanxor, emu_sign_xor(emu_maxnan(fabsf(x), fabsf(y)), x, y))
+
+/* of halves; THEN: KEEP, or RELU of the result */
+#define EMU_EACH_FMA_OOB(X, op, THEN)                                                            \
+  X(op, f16, uint16_t, uint16_t, uint16_t, uint16_t, OOB(a, b, THEN##_H(FMA_H(a, b, c))))        \
+  X(op, bf16, uint16_t, uint16_t, uint16_t, uint16_t, OOB(a, b, THEN##_B(FMA_B(a, b, c))))       \
+  X(op, f16x2, uint32_t, uint32_t, uint32_t, uint32_t,                                           \
+    PACK(OOB(LO(a), LO(b), THEN##_H(FMA_H(LO(a), LO(b), LO(c)))),                                \
+         OOB(HI(a), HI(b), THEN##_H(FMA_H(HI(a), HI(b), HI(c))))))                               \
+  X(op, bf16x2, uint32_t, uint32_t, uint32_t, uint32_t,                                          \
+    PACK(OOB(LO(a), LO(b), THEN##_B(FMA_B(LO(a), LO(b), LO(c)))),                                \
+         OOB(HI(a), HI(b), THEN##_B(FMA_B(HI(a), HI(b), HI(c))))))
 
 #define EMU_TERNARY(X)                                                                           \
   X(mad, u16, uint16_t, uint16_t, uint16_t, uint16_t, (uint32_t)a * b + c)                       \
@@ -230,6 +248,10 @@ typedef enum emu_op {
     emu_clamp32((((int64_t)a * b) >> 32) + c))                                                   \
   X(packu8, s32, uint32_t, int32_t, int32_t, uint32_t, c << 16 | emu_clamp_pair(a, b, 0, 0xff, 8)) \
   X(packs8, s32, uint32_t, int32_t, int32_t, uint32_t, c << 16 | emu_clamp_pair(a, b, -0x80, 0x7f, 8)) \
+  X(packu4, s32, uint32_t, int32_t, int32_t, uint32_t, c << 8 | emu_clamp_pair(a, b, 0, 15, 4)) \
+  X(packs4, s32, uint32_t, int32_t, int32_t, uint32_t, c << 8 | emu_clamp_pair(a, b, -8, 7, 4)) \
+  X(packu2, s32, uint32_t, int32_t, int32_t, uint32_t, c << 4 | emu_clamp_pair(a, b, 0, 3, 2)) \
+  X(packs2, s32, uint32_t, int32_t, int32_t, uint32_t, c << 4 | emu_clamp_pair(a, b, -2, 1, 2)) \
   X(mad24hisat, s32, int32_t, int32_t, int32_t, int32_t, emu_clamp32((S24(a) * S24(b) >> 16) + c)) \
   X(madwide, u16, uint32_t, uint16_t, uint16_t, uint32_t, (uint32_t)a * b + c)                   \
   X(madwide, s16, uint32_t, int16_t, int16_t, uint32_t, (uint32_t)((int32_t)a * b) + c)          \
@@ -292,6 +314,7 @@ typedef enum emu_op {
     PACK(RELU_H(FMA_H(LO(a), LO(b), LO(c))), RELU_H(FMA_H(HI(a), HI(b), HI(c)))))                \
   X(fmarelu, bf16x2, uint32_t, uint32_t, uint32_t, uint32_t,                                     \
     PACK(RELU_B(FMA_B(LO(a), LO(b), LO(c))), RELU_B(FMA_B(HI(a), HI(b), HI(c)))))                \
+  EMU_EACH_FMA_OOB(X, fmaoob, KEEP) EMU_EACH_FMA_OOB(X, fmaoobrelu, RELU)                            \
   X(slcts, u16, uint16_t, uint16_t, uint16_t, int32_t, c >= 0 ? a : b)                           \
   X(slcts, u32, uint32_t, uint32_t, uint32_t, int32_t, c >= 0 ? a : b)                           \
   X(slcts, u64, uint64_t, uint64_t, uint64_t, int32_t, c >= 0 ? a : b)                           \
