@@ -10,6 +10,7 @@
 
 #include "array.h"
 #include "emu_access.h"
+#include "emu_atomic.h"
 #include "emu_check_memory.h"
 #include "emu_clock.h"
 #include "emu_count.h"
@@ -113,11 +114,23 @@ static int check_global_side(emu_warp *w, const emu_bulk *b, emu_access access) 
 
 /* ---- doing it ---- */
 
+/* writes n bytes, or reduces their elements into `to` */
+static void put_bytes(const emu_bulk *b, uint8_t *to, const uint8_t *from, uint64_t n) {
+  const int size = emu_type_bytes(b->type);
+  if (!b->reduction) {
+    memmove(to, from, n);
+  }
+  for (uint64_t i = 0; b->reduction && i + (uint64_t)size <= n; i += (uint64_t)size) {
+    emu_atomic_update(b->type, b->reduction - 1, to + i, emu_get(from + i, 0, size), 0);
+  }
+}
+
 /* copies between global memory and `smem` */
-static void copy_bytes(emu_heap *h, uint8_t *smem, uint64_t address, uint64_t n, bool store) {
+static void copy_bytes(const emu_bulk *b, emu_heap *h, uint8_t *smem, uint64_t address,
+                       uint64_t n) {
   uint8_t *global = h->data + (address - EMU_GLOBAL_BASE);
-  if (store) {
-    memcpy(global, smem, n);
+  if (b->op == BULK_STORE) {
+    put_bytes(b, global, smem, n);
     memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_ALLOCATED | BYTE_WRITTEN, n);
   } else {
     memcpy(smem, global, n);
@@ -131,7 +144,7 @@ static void fill_outside(const emu_tensor_map *m, uint8_t *to, uint64_t n) {
 }
 
 /* element by element, because tiles may be swizzled by chunks of 16 bytes */
-static void move_row(const emu_bulk *b, emu_heap *h, uint64_t row, bool store) {
+static void move_row(const emu_bulk *b, emu_heap *h, uint64_t row) {
   const emu_tensor_map *m = &b->map;
   uint64_t size = m->element_nbytes, width = m->box[0] * size, address, first;
   uint64_t n = columns_inside(b, &first) * size;
@@ -142,30 +155,34 @@ static void move_row(const emu_bulk *b, emu_heap *h, uint64_t row, bool store) {
     bool there = inside && i >= first * size && i < first * size + n;
     if (there) {
       int64_t column = (int64_t)b->at[0] * (int64_t)size + (int64_t)i;
-      copy_bytes(h, at, address + (uint64_t)column, size, store);
-    } else if (!store) {
+      copy_bytes(b, h, at, address + (uint64_t)column, size);
+    } else if (b->op == BULK_LOAD) {
       fill_outside(m, at, size);
     }
   }
 }
 
 static void move_bytes(const emu_bulk *b, emu_heap *h) {
-  bool store = b->op == BULK_STORE;
-  if (b->op == BULK_BETWEEN) {
-    memmove(b->home->smem + b->shared, b->warp->block->smem + b->from, b->nbytes);
+  uint8_t *shared = b->home->smem + b->shared;
+  if (b->op == BULK_BETWEEN || b->op == BULK_WORD) {
+    put_bytes(b, shared, b->op == BULK_WORD ? b->data : b->warp->block->smem + b->from, b->nbytes);
   } else if (!b->map.rank) {
-    copy_bytes(h, b->home->smem + b->shared, b->global, b->nbytes, store);
+    copy_bytes(b, h, shared, b->global, b->nbytes);
   } else {
     uint64_t rows = b->nbytes / ((uint64_t)b->map.box[0] * b->map.element_nbytes);
     for (uint64_t row = 0; row < rows; row++) {
-      move_row(b, h, row, store);
+      move_row(b, h, row);
     }
   }
 }
 
+static bool reads_shared(const emu_bulk *b) {
+  return b->op == BULK_STORE || b->op == BULK_BETWEEN;
+}
+
 static void mark_source(const emu_bulk *b, int by) {
   uint32_t from = b->op == BULK_STORE ? b->shared : b->from;
-  for (uint64_t i = 0; i < b->nbytes && b->op != BULK_LOAD; i += CHUNK) {
+  for (uint64_t i = 0; i < b->nbytes && reads_shared(b); i += CHUNK) {
     uint16_t *count = &b->warp->block->read_by[(from + i) / CHUNK];
     *count = (uint16_t)(*count + by);
   }
@@ -254,7 +271,28 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
     }
   }
   b->nbytes = box_nbytes(&b->map);
-  return RUN_ON;
+  b->type = b->map.type;
+  return !b->reduction || emu_atom_fits(b->reduction - 1, b->type)
+             ? RUN_ON
+             : emu_finding(w, b->in, b->lane, EMU_CALL,
+                           "reduces into a tensor whose elements do not take this reduction");
+}
+
+/* the values of st.async and red.async, their destination and mbarrier */
+static int fill_word(emu_warp *w, emu_bulk *b) {
+  const emu_more *more = b->in->more;
+  const uint64_t to = address_of(w, b->in, 1, b->lane);
+  const int size = emu_type_bytes(b->type);
+  for (int i = 0; i < more->n; i++) {
+    const uint64_t v = emu_get(emu_src(w, more->ops[i]), b->lane, size);
+    memcpy(b->data + i * size, &v, (size_t)size);
+  }
+  b->nbytes = (uint64_t)(more->n * size);
+  TRY(find_home(w, b, to, b->nbytes, &b->home, &b->shared));
+  if (b->shared % b->nbytes) {
+    return misaligned(w, b, "shared address", b->shared, (unsigned)b->nbytes);
+  }
+  return find_home(w, b, address_of(w, b->in, 3, b->lane), 8, &b->barrier_home, &b->barrier);
 }
 
 /* source, destination and size */
@@ -305,11 +343,14 @@ static int check_source(emu_warp *w, const emu_bulk *b) {
 
 static int issue(emu_warp *w, emu_bulk *b) {
   int rc = RUN_ON;
-  if (b->op != BULK_BETWEEN) {
+  if (b->op == BULK_LOAD || b->op == BULK_STORE) {
     rc = check_global_side(w, b, b->op == BULK_STORE ? ACCESS_WRITE : ACCESS_READ);
   }
-  rc = rc || b->op == BULK_LOAD ? rc : check_source(w, b);
-  if (!rc && b->op != BULK_STORE) {
+  if (!rc && b->op == BULK_STORE && b->reduction) {
+    rc = check_global_side(w, b, ACCESS_READ);
+  }
+  rc = rc || !reads_shared(b) ? rc : check_source(w, b);
+  if (!rc && b->op != BULK_STORE && !b->reduction) {
     rc = emu_check_reserve(w, b->in, b->lane, b->home, b->shared, b->nbytes);
   }
   if (rc) {
@@ -318,7 +359,7 @@ static int issue(emu_warp *w, emu_bulk *b) {
   mark_source(b, 1);
   if (b->op == BULK_STORE) {
     w->bulk_reads |= 1u << b->lane;
-  } else {
+  } else if (!b->reduction) {
     memset(b->home->pending + b->shared, PENDING_BULK, b->nbytes);
   }
   return remember(w->block, b) ? RUN_ON
@@ -353,10 +394,12 @@ int exec_bulk(emu_warp *w, const emu_insn *in, uint32_t mask) {
                   .warp = w,
                   .lane = lane,
                   .op = in->more->mode[0],
+                  .reduction = in->more->mode[3],
+                  .type = (emu_type)in->type,
                   .group = w->bulk_group[lane],
                   .when = w->block->clocks[w->index][w->index]};
     if (mask >> lane & 1) {
-      rc = fill_in(w, &b);
+      rc = b.op == BULK_WORD ? fill_word(w, &b) : fill_in(w, &b);
       rc = rc || !b.nbytes ? rc : issue_to_all(w, &b);
     }
   }

@@ -1,7 +1,10 @@
 /* emu_tensor.c -- see emu_tensor.h. src: CUDA Driver API 13.0, cuTensorMapEncodeTiled. */
 #include "emu_tensor.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include "emu_type.h"
 
 enum { BOX_MAX = 256, BOX_NBYTES_MAX = 1 << 20 };
 
@@ -22,13 +25,22 @@ bool emu_tensor_valid(const emu_tensor_map *m) {
     nbytes *= m->box[d];
     ok = ok && nbytes <= BOX_NBYTES_MAX;
   }
-  return ok && m->box[0] * size % 16 == 0 && valid_swizzle(m);
+  return ok && emu_type_bytes(m->type) == size && m->box[0] * size % 16 == 0 && valid_swizzle(m);
+}
+
+/* the signed integers of PTX begin with another letter */
+static emu_type type_of(dtype t) {
+  char name[16];
+  snprintf(name, sizeof name, "%s", dtype_name(t));
+  name[0] = name[0] == 'i' ? 's' : name[0];
+  return emu_type_parse(name, (int)strlen(name));
 }
 
 int emu_tensor_map_make(const rt_tensor *t, rt_tensor_map *map, err *e) {
   emu_tensor_map m = {.magic = EMU_TENSOR_MAGIC,
                       .address = t->at,
                       .rank = (uint8_t)t->rank,
+                      .type = (uint8_t)type_of(t->type),
                       .element_nbytes = (uint8_t)dtype_nbytes(t->type),
                       .swizzle = (uint8_t)(t->swizzle ? t->swizzle / 16 : 1),
                       .nan = t->nan};

@@ -13,7 +13,8 @@ typedef struct emu_tensor_map {
   uint64_t magic, address;
   uint64_t dims[5], strides[4]; /* strides in bytes, from the second dimension on */
   uint16_t box[5];
-  uint8_t rank, element_nbytes, swizzle, nan; /* swizzle: chunks in a swizzled row; 1: none */
+  uint8_t rank, type, element_nbytes, swizzle,
+      nan; /* type: emu_type; swizzle: chunks in a swizzled row; 1: none */
 } emu_tensor_map;
 _Static_assert(sizeof(emu_tensor_map) <= 128, "a tensor map has 128 bytes");
 

@@ -50,7 +50,8 @@ typedef enum emu_space {
   X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload)    \
   X(wmmastore) X(wmma) X(fence) X(nop) X(trap) X(mbarrier) X(mbarwait) X(mbarpending)         \
   X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(mapa) X(ctarank) X(clusterarrive)      \
-  X(clusterwait) X(bulk) X(bulkcommit) X(bulkwait) X(cparrive) X(video)
+  X(clusterwait) X(bulk) X(bulkcommit) X(bulkwait) X(cparrive) X(video)          \
+  X(alloca) X(stackrestore) X(tensormap)
 /* clang-format on */
 
 typedef enum emu_kind {

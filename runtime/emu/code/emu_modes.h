@@ -2,6 +2,8 @@
 #ifndef EMU_MODES_H
 #define EMU_MODES_H
 
+#include "emu_type.h"
+
 enum { SHFL_up, SHFL_down, SHFL_bfly, SHFL_idx };
 enum { VOTE_all, VOTE_any, VOTE_uni, VOTE_ballot };
 enum {
@@ -14,8 +16,12 @@ enum {
   ATOM_or,
   ATOM_xor,
   ATOM_exch,
-  ATOM_cas
+  ATOM_cas,
+  ATOM_REDUCTIONS = ATOM_exch
 };
+extern const char *const emu_atom_names[]; /* by ATOM_..., NULL-terminated */
+/* emu_atom_fits -- is there such an atomic of this type? */
+bool emu_atom_fits(int op, emu_type t);
 enum { BAR_sync, BAR_arrive, BAR_popc, BAR_and, BAR_or };
 enum { PLOGIC_not, PLOGIC_and, PLOGIC_or, PLOGIC_xor };
 enum {
@@ -57,7 +63,22 @@ enum { /* flags of video instructions */
 };
 enum { SECOND_none, SECOND_add, SECOND_min, SECOND_max };
 enum { CMP_eq, CMP_ne, CMP_lt, CMP_le, CMP_gt, CMP_ge };
+enum { /* fields of tensor maps, and copies of whole ones */
+       MAP_address,
+       MAP_rank,
+       MAP_box,
+       MAP_dim,
+       MAP_stride,
+       MAP_element_stride,
+       MAP_type,
+       MAP_interleave,
+       MAP_swizzle,
+       MAP_swizzle_atomicity,
+       MAP_fill,
+       MAP_copy
+};
 enum { BOOL_none, BOOL_and, BOOL_or, BOOL_xor };
-enum { BULK_LOAD, BULK_STORE, BULK_BETWEEN }; /* global to shared, back, shared to shared */
+/* global to shared, back, shared to shared, registers to shared */
+enum { BULK_LOAD, BULK_STORE, BULK_BETWEEN, BULK_WORD };
 
 #endif

@@ -22,7 +22,8 @@ static int place_address(emu_parser *p, emu_insn *in, int slot, const emu_operan
 typedef struct form {
   int op;
   bool tensor, multicast, policy;
-  int dimensions;
+  int dimensions, reduction; /* reduction: ATOM_... + 1; 0: a copy */
+  emu_type type;             /* of a reduction; of tensors their map gives it */
 } form;
 
 /* .shared::cluster.global, .shared::cluster.shared::cta or .global.shared::cta */
@@ -46,6 +47,18 @@ static bool take_direction(emu_parser *p, form *f) {
   return cluster && (cta != global);
 }
 
+static bool take_reduction(emu_parser *p, form *f) {
+  const int op = emu_mod_choice(p, emu_atom_names);
+  f->reduction = op + 1;
+  if (op < 0 || op >= ATOM_REDUCTIONS || f->op == BULK_LOAD || f->tensor) {
+    return op >= 0 && op < ATOM_REDUCTIONS && f->op == BULK_STORE;
+  }
+  emu_mod(p, "noftz");
+  f->type = emu_mod_type(p);
+  return emu_atom_fits(op, f->type) && emu_type_kind(f->type) != 'v' &&
+         ((op != ATOM_inc && op != ATOM_dec) || f->type == T_u32);
+}
+
 static bool take_form(emu_parser *p, form *f) {
   static const char *const dimensions[] = {"1d", "2d", "3d", "4d", "5d", NULL};
   f->tensor = emu_mod(p, "tensor");
@@ -54,6 +67,9 @@ static bool take_form(emu_parser *p, form *f) {
     return false;
   }
   emu_mod(p, "tile");
+  if (f->reduction && !take_reduction(p, f)) {
+    return false;
+  }
   f->multicast = emu_mod(p, "multicast::cluster");
   f->policy = emu_mod(p, "L2::cache_hint");
   return emu_mod(p, f->op == BULK_STORE ? "bulk_group" : "mbarrier::complete_tx::bytes");
@@ -85,6 +101,8 @@ static int decode_copy(emu_parser *p, const form *f) {
   in->more->mode[0] = f->op;
   in->more->mode[1] = f->dimensions;
   in->more->mode[2] = f->multicast;
+  in->more->mode[3] = f->reduction;
+  in->type = (uint8_t)f->type;
   in->more->space = SPACE_global;
   TRY(place_address(p, in, 1, &o[0]));
   TRY(place_address(p, in, 2, &o[1]));
@@ -118,11 +136,43 @@ int emu_decode_bulk(emu_parser *p) {
   if (emu_mod(p, "wait_group")) {
     return decode_wait(p);
   }
-  if (emu_mod(p, "prefetch")) { /* no effect on results */
+  f.reduction = emu_mod(p, "reduce");
+  if (!f.reduction && emu_mod(p, "prefetch")) { /* no effect on results */
     p->statement.used = ~0u;
     return emu_begin(p, KIND_nop, EMU_PIPE_control, NULL);
   }
   return take_form(p, &f) ? decode_copy(p, &f) : emu_unsupported(p, "");
+}
+
+/* Slots: 1 destination, 3 mbarrier; ops: the values. */
+int emu_decode_word(emu_parser *p, int reduction) {
+  static const char *const vectors[] = {"v2", "v4", NULL};
+  const emu_operand *o = p->statement.operands;
+  emu_mod(p, "weak");
+  emu_mod(p, "relaxed");
+  emu_mod(p, "cluster");
+  emu_mod(p, "shared::cluster");
+  const bool counts = emu_mod(p, "mbarrier::complete_tx::bytes");
+  const int n = 1 << (emu_mod_choice(p, vectors) + 1);
+  const emu_type t = emu_mod_type(p);
+  const int b = emu_type_bytes(t);
+  TRY(emu_arity(p, 3, 3));
+  if (!counts || (b != 4 && b != 8) || emu_type_kind(t) == 'v' || emu_operand_count(&o[1]) != n ||
+      (reduction >= 0 && (n > 1 || !emu_atom_fits(reduction, t)))) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_bulk, EMU_PIPE_lsu, n, &in));
+  in->more->mode[0] = BULK_WORD;
+  in->more->mode[3] = reduction + 1;
+  in->type = (uint8_t)t;
+  in->more->space = SPACE_cluster;
+  TRY(place_address(p, in, 1, &o[0]));
+  for (int i = 0; i < n; i++) {
+    in->more->bytes[i] = (uint8_t)b;
+    TRY(emu_use_operand(p, 5 + i, emu_operand_at(p, &o[1], i), b, t));
+  }
+  return place_address(p, in, 3, &o[2]);
 }
 
 /* ---- clusters ---- */
@@ -169,7 +219,63 @@ static int decode_ctarank(emu_parser *p) {
   return emu_def(p, 0, 0, 4);
 }
 
+/* ---- tensor maps ---- */
+
+/* tensormap.replace. Slots: 1 address, 2 value; mode: field, dimension. */
+static int decode_replace(emu_parser *p) {
+  static const char *const fields[] = {
+      "global_address", "rank",     "box_dim",           "global_dim",   "global_stride",
+      "element_stride", "elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity",
+      "fill_mode",      NULL};
+  static const char *const spaces[] = {"global", "shared::cta", NULL};
+  const emu_operand *o = p->statement.operands;
+  const int field = emu_mod_choice(p, fields), space = emu_mod_choice(p, spaces);
+  const bool by_dimension = field >= MAP_box && field <= MAP_element_stride;
+  const int n = by_dimension ? 3 : 2;
+  const emu_type t = emu_mod(p, "tile") && emu_mod(p, "b1024") ? emu_mod_type(p) : T_none;
+  TRY(emu_arity(p, n, n));
+  if (field < 0 || t != (field == MAP_address || field == MAP_stride ? T_b64 : T_b32) ||
+      (by_dimension && (o[1].kind != OPERAND_INT || o[1].value > 4))) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_tensormap, EMU_PIPE_lsu, 0, &in));
+  in->more->space = space < 0 ? SPACE_generic : space ? SPACE_shared : SPACE_global;
+  in->more->mode[0] = field;
+  in->more->mode[1] = by_dimension ? (int)o[1].value : 0;
+  in->more->mode[2] = emu_type_bytes(t);
+  TRY(place_address(p, in, 1, &o[0]));
+  return emu_use(p, 2, n - 1, emu_type_bytes(t), t);
+}
+
+/* tensormap.cp_fenceproxy. Slots: 1 destination, 2 source. */
+static int decode_map_copy(emu_parser *p) {
+  const emu_operand *o = p->statement.operands;
+  const bool known = emu_mod(p, "global") && emu_mod(p, "shared::cta") &&
+                     emu_mod(p, "tensormap::generic") && emu_mod(p, "release") &&
+                     emu_mod(p, "sync") && emu_mod(p, "aligned");
+  static const char *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
+  TRY(emu_arity(p, 3, 3));
+  if (!known || emu_mod_choice(p, scopes) < 0 || o[2].kind != OPERAND_INT || o[2].value != 128) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_tensormap, EMU_PIPE_lsu, 0, &in));
+  in->more->space = SPACE_global;
+  in->more->mode[0] = MAP_copy;
+  TRY(place_address(p, in, 1, &o[0]));
+  return place_address(p, in, 2, &o[1]);
+}
+
+static int decode_tensormap(emu_parser *p) {
+  if (emu_mod(p, "replace")) {
+    return decode_replace(p);
+  }
+  return emu_mod(p, "cp_fenceproxy") ? decode_map_copy(p) : emu_unsupported(p, "");
+}
+
 const emu_decode_row emu_decode_bulk_rows[] = {
+    {"tensormap", decode_tensormap},
     {"mapa", decode_mapa},
     {"getctarank", decode_ctarank},
     {NULL},

@@ -236,7 +236,61 @@ static int decode_elect(emu_parser *p) {
   return emu_def(p, 0, 0, 4);
 }
 
+/* ---- alloca: memory at the end of the function's frame, of which a register counts the bytes ---- */
+
+enum { ALLOCA_NBYTES = 4096, ALIGN_MAX = 1 << 23 };
+
+static int prepare_stack(emu_parser *p) {
+  if (p->stack_used != EMU_NONE) {
+    return 0;
+  }
+  TRY(emu_build_reg(p, 8, 1, &p->stack_used));
+  p->f->frame_nbytes = (p->f->frame_nbytes + 15) / 16 * 16 + ALLOCA_NBYTES;
+  p->stack_top = p->f->frame_nbytes;
+  return 0;
+}
+
+/* slots: 0 pointer, 1 size (0 of stacksave), 2 and 3 the bytes in use before and after; mode:
+ * alignment */
+static int decode_alloca(emu_parser *p) {
+  const emu_operand *o = p->statement.operands;
+  const bool saves = p->arg;
+  emu_insn *in;
+  TRY(emu_arity(p, saves ? 1 : 2, saves ? 1 : 3));
+  const uint64_t align = p->statement.n == 3 ? o[2].value : 8;
+  if (emu_mod_type(p) != T_u64 || !align || align & (align - 1) || align > ALIGN_MAX ||
+      (p->statement.n == 3 && o[2].kind != OPERAND_INT)) {
+    return emu_unsupported(p, "");
+  }
+  const emu_operand none = {.kind = OPERAND_INT, .symbol = -1};
+  TRY(prepare_stack(p));
+  TRY(emu_begin_more(p, KIND_alloca, EMU_PIPE_alu, 0, &in));
+  in->imm = (int64_t)p->stack_top;
+  in->more->mode[0] = saves ? 1 : (int)(align < 8 ? 8 : align);
+  in->more->mode[1] = ALLOCA_NBYTES;
+  TRY(emu_use_operand(p, 1, saves ? &none : &o[1], 8, T_u64));
+  TRY(emu_build_ref(p, 2, p->stack_used, false));
+  TRY(emu_build_ref(p, 3, p->stack_used, true));
+  return emu_def(p, 0, 0, 8);
+}
+
+static int decode_stackrestore(emu_parser *p) {
+  emu_insn *in;
+  TRY(emu_arity(p, 1, 1));
+  if (emu_mod_type(p) != T_u64) {
+    return emu_unsupported(p, "");
+  }
+  TRY(prepare_stack(p));
+  TRY(emu_begin(p, KIND_stackrestore, EMU_PIPE_alu, &in));
+  in->imm = (int64_t)p->stack_top;
+  TRY(emu_use(p, 1, 0, 8, T_u64));
+  return emu_build_ref(p, 0, p->stack_used, true);
+}
+
 const emu_decode_row emu_decode_flow_rows[] = {
+    {"alloca", decode_alloca},
+    {"stacksave", decode_alloca, 0, 1},
+    {"stackrestore", decode_stackrestore},
     {"bra", decode_bra},
     {"brx", decode_brx},
     {"call", decode_call},

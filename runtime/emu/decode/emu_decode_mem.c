@@ -107,6 +107,9 @@ static int decode_ld(emu_parser *p) {
 }
 
 static int decode_st(emu_parser *p) {
+  if (emu_mod(p, "async")) {
+    return emu_decode_word(p, -1);
+  }
   const uint8_t order = take_order(p);
   bool past_l1 = false;
   emu_space space = take_space(p);
@@ -136,31 +139,20 @@ static int decode_st(emu_parser *p) {
   return 0;
 }
 
-static bool atom_type_fits(int which, emu_type t) {
-  int b = emu_type_bytes(t);
-  char kind = emu_type_kind(t);
-  if (which == ATOM_exch || which == ATOM_cas) {
-    return b == 2 || b == 4 || b == 8 || b == 16;
-  }
-  if (kind == 'f' || t == T_f16x2 || t == T_bf16x2) {
-    return which == ATOM_add ||
-           ((which == ATOM_min || which == ATOM_max) && t != T_f32 && t != T_f64);
-  }
-  return b == 4 || b == 8;
-}
-
 /* ops: n results (absent in red), n operands, and the new value of cas */
 static int decode_atom(emu_parser *p) {
-  static const char *const names[] = {"add", "inc", "dec",  "min", "max", "and",
-                                      "or",  "xor", "exch", "cas", NULL};
-  bool red = p->arg, past_l1 = false;
+  const bool red = p->arg;
+  bool past_l1 = false;
+  if (red && emu_mod(p, "async")) {
+    return emu_decode_word(p, emu_mod_choice(p, emu_atom_names));
+  }
   const uint8_t order = take_order(p);
   emu_space space = take_space(p);
   bool policy = take_hints(p, &past_l1);
-  int which = emu_mod_choice(p, names), n = take_vector(p);
+  int which = emu_mod_choice(p, emu_atom_names), n = take_vector(p);
   emu_type t = emu_mod_type(p);
   int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
-  if (which < 0 || !atom_type_fits(which, t) || n * emu_type_bytes(t) > 32 ||
+  if (which < 0 || !emu_atom_fits(which, t) || n * emu_type_bytes(t) > 32 ||
       (space != SPACE_generic && space != SPACE_global && space != SPACE_shared &&
        space != SPACE_cluster)) {
     return emu_unsupported(p, "");

@@ -25,5 +25,7 @@ int emu_decode_cp_arrive(emu_parser *p);
  */
 int emu_decode_bulk(emu_parser *p);
 int emu_decode_cluster_bar(emu_parser *p);
+/* emu_decode_word -- st.async, or red.async with ATOM_..., after these words; reduction -1: st */
+int emu_decode_word(emu_parser *p, int reduction);
 
 #endif

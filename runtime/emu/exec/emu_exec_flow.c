@@ -230,3 +230,38 @@ int exec_ret(emu_warp *w, const emu_insn *in, uint32_t mask) {
 int exec_trap(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return emu_finding(w, in, __builtin_ctz(mask), EMU_TRAP, "executes trap");
 }
+
+/* ---- alloca ---- */
+
+int exec_alloca(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  const uint64_t *size = emu_src(w, in->o[1]), *used = emu_src(w, in->o[2]);
+  const uint64_t top = w->frame->local + (uint64_t)in->imm, align = (uint64_t)in->more->mode[0],
+                 room = (uint64_t)in->more->mode[1];
+  uint64_t d[EMU_LANES_N], now[EMU_LANES_N];
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    const uint64_t left = used[i] < room ? room - used[i] : 0;
+    const uint64_t at = size[i] > left ? 0 : (top - used[i] - size[i]) / align * align;
+    if ((mask >> i & 1) && (size[i] > left || at < top - room)) {
+      return emu_finding(w, in, i, EMU_STACK,
+                         "overflows its stack: alloca of %llu bytes, with %llu of %llu in use",
+                         (unsigned long long)size[i], (unsigned long long)used[i],
+                         (unsigned long long)room);
+    }
+    d[i] = at;
+    now[i] = top - at;
+  }
+  emu_store(emu_reg(w, in->o[0]), d, 8, mask);
+  emu_store(emu_reg(w, in->o[3]), now, 8, mask);
+  return RUN_ON;
+}
+
+/* An address that is not one of stacksave leaves no memory to allocate. */
+int exec_stackrestore(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  const uint64_t *a = emu_src(w, in->o[1]), top = w->frame->local + (uint64_t)in->imm;
+  uint64_t used[EMU_LANES_N];
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    used[i] = top - a[i];
+  }
+  emu_store(emu_reg(w, in->o[0]), used, 8, mask);
+  return RUN_ON;
+}

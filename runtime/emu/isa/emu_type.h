@@ -4,6 +4,7 @@
 #ifndef EMU_TYPE_H
 #define EMU_TYPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* name, bytes, kind: p predicate, b bits, u unsigned, s signed, f floating point, v packed */

@@ -12,6 +12,7 @@ int emu_build_start(emu_parser *p, emu_func *f) {
   p->n_regs = p->n_refs = p->n_tables = 0;
   p->cap_pool = 0;
   emu_map_clear(&p->pool_map);
+  p->stack_used = EMU_NONE;
   f->defined = true;
   f->n_uses = p->m->n_vars;
   f->uses = arena_new(&p->m->memory, (size_t)p->m->n_vars + 1);

@@ -121,6 +121,8 @@ struct emu_parser {
   size_t cap_refs;
   size_t cap_pool;
   emu_map pool_map;
+  int32_t stack_used; /* the register that counts bytes taken by alloca, or EMU_NONE */
+  uint64_t stack_top; /* end of the memory for them, in the frame */
   emu_table *tables;
   int n_tables;
   size_t cap_tables;
