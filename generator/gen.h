@@ -305,6 +305,8 @@ uint64_t gen_requirement_reads(const gen_template *t, size_t i);
  *   out  *suggested    which of the two; may be NULL
  *   err  ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e);
+/* gen_has_untuned -- does the template suggest anything? */
+bool gen_has_untuned(const gen_template *t);
 
 typedef struct gen_space gen_space; /* the valid points */
 

@@ -363,3 +363,7 @@ int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e) 
   }
   return 0;
 }
+
+bool gen_has_untuned(const gen_template *t) {
+  return gen_tmpl(t)->n_untuned > 0;
+}

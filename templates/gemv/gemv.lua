@@ -22,10 +22,22 @@ for _, vec in ipairs { 8, 4, 2, 1 } do
     SUGGESTED[#SUGGESTED + 1] = config
   end
   suggest("reproducible == 'shape' and trans == 'n'", { BLOCK = 256, LX = 32, ROWS = 1, COLS = 4 })
-  suggest("trans == 't' and m > 256", { BLOCK = 128, LX = 64, ROWS = 2, COLS = 2, BLOCKS = 1 })
+  -- A split costs a small product more than it gains. In a large one few columns are split along the rows, and narrow
+  -- loads need many under way: with f64, align=1, m=8192 and n=300 one block per multiprocessor, two rows and two
+  -- columns reach a quarter of the memory bandwidth.
+  for _, rows in ipairs { 4, 2 } do
+    suggest("trans == 't' and m > 256 and m * n > 2^19", { BLOCK = 128, LX = 64, ROWS = rows, COLS = 2, BLOCKS = 4 })
+    suggest("trans == 't' and m > 256", { BLOCK = 128, LX = 64, ROWS = rows, COLS = 2, BLOCKS = 1 })
+  end
+  suggest("trans == 't' and m * n > 2^19", { BLOCK = 128, LX = 16, ROWS = 2, COLS = 1, BLOCKS = 4 })
   suggest("trans == 't'", { BLOCK = 128, LX = 8, ROWS = 2, COLS = 1, BLOCKS = 1 })
+  suggest("trans == 'n' and m * n > 2^19 and m * n <= 2^21", { BLOCK = 256, LX = 32 // vec, ROWS = 1, COLS = 8 })
   suggest("trans == 'n' and m * n <= 2^21", { BLOCK = 256, LX = 16, ROWS = 2, COLS = 4, BLOCKS = 1 })
+  suggest("trans == 'n' and NBYTES <= 4 and " .. VEC_MOST .. " == 1", { BLOCK = 256, LX = 32, ROWS = 2, COLS = 8 })
   suggest("trans == 'n'", { BLOCK = 256, LX = 16, ROWS = 2, COLS = 2 })
+  -- Of few rows or columns.
+  suggest("n > 64", { BLOCK = 256, LX = 32 // vec, ROWS = 1, COLS = 4 })
+  suggest("n >= 0", { BLOCK = 128, LX = 32 // vec, ROWS = 1, COLS = 1 })
 end
 
 return {

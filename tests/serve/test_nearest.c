@@ -116,6 +116,17 @@ CONTEXT_TEST(suggestions_stand_among_neighbours) {
   serves(f, "histogram n=100000 bins=300 align=1", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
 }
 
+/* Where none of the conditions of a template's suggestions holds, its default precedes a result that is
+ * many octaves away: of short segments in a small array, a thread each. */
+CONTEXT_TEST(the_default_stands_among_suggestions) {
+  static const char far[] = "segmented_reduce n=16777216 segments=4096 op=sum dtype=f32 align=4 "
+                            "reproducible=any";
+  put(f, far, "ALG=block,BLOCK=256,VEC=4,COARSE=4");
+  reopen(f, NULL);
+  serves(f, "segmented_reduce n=2000 segments=2000", TUNED_DEFAULT, NULL, "ALG=thread");
+  serves(f, "segmented_reduce n=8000000 segments=4096", TUNED_NEAREST, far, "ALG=block");
+}
+
 /* A neighbour that is many times slower than one hardly farther away comes from a failed search. */
 CONTEXT_TEST(a_failed_search_is_passed_over) {
   static const char good[] = "saxpy n=16777215 align=4", bad[] = "saxpy n=4194303 align=4";

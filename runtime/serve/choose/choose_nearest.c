@@ -20,8 +20,8 @@ static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
 /* In octaves, of multiprocessors and bandwidth: 7 %. */
 static const double SAME_DEVICE = 0.1;
 
-/* A template's suggestion for the problem precedes neighbours farther away than this, in octaves,
- * and all that had to be adapted. */
+/* In octaves. Of a template with suggestions, they or its default, where none of their conditions
+ * holds, precede neighbours farther away than this; a suggestion precedes all that had to be adapted. */
 static const double SUGGESTED_CHARGE = 4;
 
 /* A result is passed over when one at most ODD_OCTAVES farther away is ODD_RATIO times as fast,
@@ -229,7 +229,8 @@ static bool next_nearest(serve_choose *c, serve_pick *pick) {
   size_t i;
   while (c->n_looked < LOOK_MOST && (i = nearest(c)) < c->known->n) {
     gen_config config;
-    if ((c->distance[i] > SUGGESTED_CHARGE || c->adapted[i]) && is_suggested(c)) {
+    if ((c->distance[i] > SUGGESTED_CHARGE && gen_has_untuned(c->t)) ||
+        (c->adapted[i] && is_suggested(c))) {
       return false;
     }
     if (valid_row(c, i, &config)) {
