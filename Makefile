@@ -34,7 +34,9 @@ find_files = $(shell find $(1) -name '$(2)' | LC_ALL=C sort)
 # Programs that write sources of the library.
 TYPED_CALLS_SRC := $(call find_files,runtime,typed_calls.c)
 EMBED_PORTFOLIOS_SRC := $(call find_files,runtime,embed_portfolios.c)
-SRC := $(filter-out $(TYPED_CALLS_SRC) $(EMBED_PORTFOLIOS_SRC),$(call find_files,generator db runtime,*.c))
+# A library of its own: it exports the calls of the CUDA runtime.
+CUDART_SRC := $(call find_files,runtime/cudart,*.c)
+SRC := $(filter-out $(TYPED_CALLS_SRC) $(EMBED_PORTFOLIOS_SRC) $(CUDART_SRC),$(call find_files,generator db runtime,*.c))
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/embedded_portfolios.o $(B)/tuned_calls.o
 TUNER_SRC := $(call find_files,tuner,*.c)
 TUNER_MAIN := $(B)/$(patsubst %.c,%.o,$(filter %/main.c,$(TUNER_SRC)))
@@ -56,7 +58,7 @@ EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
   $(call find_files,runtime,exported_*.h) $(call find_files,runtime,expression_math.h) $(call find_files,runtime,chooser*.[ch]) \
   $(filter-out $(PORTFOLIOS),$(call find_files,db/presets,*.txt))
 
-all: $(B)/autotune $(B)/libtuned.a
+all: $(B)/autotune $(B)/libtuned.a $(B)/libtuned_emu_cudart.so
 
 # ---- what a newcomer types -----------------------------------------------------------------------
 
@@ -241,6 +243,13 @@ $(B)/autotune: $(TUNER_OBJ) $(B)/libtuned.a
 	@echo '  LD  $@'
 	$(Q)$(CC) $(CFLAGS) $(SAN) -rdynamic $^ $(TUNER_LIBS) $(LDLIBS) -o $@
 
+# The CUDA runtime for programs that run on the emulated device (autotune run-program).
+CUDART_MAP := $(call find_files,runtime/cudart,*.map)
+$(B)/libtuned_emu_cudart.so: $(CUDART_SRC:%.c=$(B)/%.o) $(B)/libtuned.a $(CUDART_MAP)
+	@echo '  LD  $@'
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned_emu_cudart.so -Wl,-z,defs -Wl,--gc-sections \
+	  -Wl,--version-script=$(CUDART_MAP) $(CUDART_SRC:%.c=$(B)/%.o) $(B)/libtuned.a -lm -ldl -lpthread -o $@
+
 # What tests themselves compute is little: to compile them with optimisation takes longer than it saves.
 $(TESTS): private ALL_CFLAGS += $(TEST_CFLAGS)
 vpath %.c tests $(TEST_ROOMS)
@@ -293,11 +302,11 @@ $(B)/install/libtuned.a: $(INSTALLED_OBJ)
 
 TO := $(DESTDIR)$(PREFIX)
 DOC := share/doc/libtuned/examples
-install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(if $(BASE_ARCHS),base)
+install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(B)/libtuned_emu_cudart.so $(if $(BASE_ARCHS),base)
 	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/autotune/templates $(TO)/$(DOC) \
 	  $(TO)/share/man/man1 $(TO)/share/man/man3 $(TO)/lib/cmake/tuned
 	install -m 755 $(B)/autotune $(TO)/bin
-	install -m 755 $(B)/libtuned.so.0 $(TO)/lib
+	install -m 755 $(B)/libtuned.so.0 $(B)/libtuned_emu_cudart.so $(TO)/lib
 	ln -sf libtuned.so.0 $(TO)/lib/libtuned.so
 	install -m 644 $(B)/install/libtuned.a $(TO)/lib
 	$(if $(BASE_ARCHS),test ! -e $(BASE_FILE) || install -m 644 $(BASE_FILE) $(TO)/lib/tuned.base)
@@ -317,7 +326,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(if $(BASE_AR
 	sed 's|@VERSION@|$(VERSION)|' tuner/cli/autotune.1 > $(TO)/share/man/man1/autotune.1
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3
 uninstall:
-	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0 $(TO)/lib/tuned.base
+	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0 $(TO)/lib/libtuned_emu_cudart.so $(TO)/lib/tuned.base
 	rm -f $(TO)/lib/pkgconfig/tuned.pc $(TO)/include/tuned.h $(TO)/include/tuned_calls.h
 	rm -f $(TO)/share/man/man1/autotune.1 $(TO)/share/man/man3/libtuned.3
 	rm -f $(TO)/share/bash-completion/completions/autotune $(TO)/share/zsh/site-functions/_autotune \
@@ -331,4 +340,4 @@ clean:
 	rm -rf $(B)
 .PHONY: clean
 
--include $(OBJ:.o=.d) $(TYPED_CALLS_OBJ:.o=.d) $(EMBED_PORTFOLIOS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)
+-include $(CUDART_SRC:%.c=$(B)/%.d) $(OBJ:.o=.d) $(TYPED_CALLS_OBJ:.o=.d) $(EMBED_PORTFOLIOS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)

@@ -25,6 +25,7 @@ runtime/emu/async: runtime/base runtime/device runtime/emu/isa runtime/emu/code 
 runtime/emu/launch: runtime/base runtime/emu/code runtime/emu/memory runtime/emu/exec runtime/emu/async
 runtime/emu/cost: runtime/base runtime/device runtime/emu/isa runtime/emu/code runtime/emu/memory
 runtime/emu: runtime/base runtime/device runtime/emu/code runtime/emu/decode runtime/emu/memory runtime/emu/async runtime/emu/launch runtime/emu/cost
+runtime/cudart: runtime/base runtime/device runtime/emu
 runtime/cache: runtime/base db runtime/device
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
@@ -46,11 +47,12 @@ tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run r
 tuner/base_set: runtime/base generator db runtime/device runtime/emu runtime/run tuner/workers
 tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/tune tuner/peers
 tuner/warm: runtime/base generator db runtime/device runtime/cache runtime/run runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/portfolio
-tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio tuner/warm tuner/base_set runtime/cache
+tuner/cli: runtime/cudart runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio tuner/warm tuner/base_set runtime/cache
 '
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='
 runtime/emu: emu.h
+runtime/cudart: cudart_counts.h
 runtime/serve/choose: serve_pick.h serve_known.h serve_former.h serve_presets.h serve_choose.h serve_distance.h
 runtime/serve/capture: serve_capture.h
 runtime/serve/online: serve_online.h
@@ -126,6 +128,7 @@ only 'sqlite3\.h' db
 only 'l(ua|auxlib|ualib)\.h' generator/template
 only 'cuda\.h' runtime/device
 only 'nvrtc\.h' runtime/device
+only 'cuda_runtime_api\.h' runtime/cudart
 
 # Variables name code, databases, templates, caches and trust: a program with more rights than its user must
 # not follow them.

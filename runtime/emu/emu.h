@@ -41,6 +41,20 @@ void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *tex
 /* rt_emu_n_params, rt_emu_param_nbytes -- of a kernel of an emulated device */
 size_t rt_emu_n_params(const rt_function *f);
 size_t rt_emu_param_nbytes(const rt_function *f, size_t i);
+/* rt_emu_alloc_shared -- memory that the host may read and write at the same address, as managed and pinned
+ * memory; release frees it, too. Its bytes count as written.
+ *   err  ERR_NOMEM; ERR_DEVICE: the host uses this address otherwise */
+int rt_emu_alloc_shared(rt_device *d, size_t nbytes, rt_ptr *p, err *e);
+typedef struct rt_emu_range {
+  rt_ptr at;
+  size_t nbytes;
+  bool shared, alive;
+} rt_emu_range;
+/* rt_emu_range_at -- the allocation that contains an address, also a freed one; false: none */
+bool rt_emu_range_at(rt_device *d, rt_ptr p, rt_emu_range *out);
+/* rt_emu_is_address -- could this be an address of the device's memory? No host address is one, besides
+ * those of shared memory */
+bool rt_emu_is_address(rt_device *d, rt_ptr p);
 /* rt_emu_last_finding -- of the last launch; valid until the next one */
 const rt_emu_finding *rt_emu_last_finding(const rt_device *d);
 

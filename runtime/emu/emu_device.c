@@ -321,6 +321,23 @@ const rt_emu_finding *rt_emu_last_finding(const rt_device *d) {
   return &((const emu_device *)d)->finding;
 }
 
+int rt_emu_alloc_shared(rt_device *d, size_t nbytes, rt_ptr *p, err *e) {
+  return emu_heap_alloc_shared(&self(d)->heap, nbytes, p, e);
+}
+
+bool rt_emu_range_at(rt_device *d, rt_ptr p, rt_emu_range *out) {
+  emu_alloc a;
+  if (!emu_heap_at(&self(d)->heap, p, &a)) {
+    return false;
+  }
+  *out = (rt_emu_range){EMU_GLOBAL_BASE + a.offset, a.nbytes, a.shared, a.alive};
+  return true;
+}
+
+bool rt_emu_is_address(rt_device *d, rt_ptr p) {
+  return p - EMU_GLOBAL_BASE < self(d)->heap.reserved;
+}
+
 void rt_emu_last_stats(const rt_device *d, rt_emu_stats *stats) {
   *stats = ((const emu_device *)d)->stats;
 }

@@ -39,14 +39,22 @@ static void module_close(emu_device *d, rt_module *module) {
   free(module);
 }
 
+/* Where the host cannot map a managed variable, kernels can use it still. */
+static int place_variable(emu_device *d, emu_module *m, emu_var *v, err *e) {
+  const char *name = arena_text_n(&m->memory, v->name, v->name_n);
+  if (v->managed && !emu_heap_alloc_shared(&d->heap, v->nbytes, &v->address, NULL)) {
+    return 0;
+  }
+  return emu_heap_alloc(&d->heap, v->nbytes, name, &v->address, e);
+}
+
 static int place_variables(emu_device *d, emu_module *m, err *e) {
   for (int i = 0; i < m->n_vars; i++) {
     emu_var *v = &m->vars[i];
     if (v->space != SPACE_global && v->space != SPACE_const) {
       continue;
     }
-    const char *name = arena_text_n(&m->memory, v->name, v->name_n);
-    TRY(emu_heap_alloc(&d->heap, v->nbytes, name, &v->address, e));
+    TRY(place_variable(d, m, v, e));
   }
   return 0;
 }

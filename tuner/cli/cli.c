@@ -113,6 +113,10 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err
   c->lines = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
   TRY(words && c->lines ? 0 : err_nomem(e));
   for (int i = 0; i < argc; i++) {
+    if (c->n_words && !strcmp(verb->name, "run-program")) { /* the program's own */
+      words[c->n_words++] = argv[i];
+      continue;
+    }
     TRY(cli_plain_parse(verb, argc, argv, &i, a, c, &plain, e));
     if (plain) {
       continue;

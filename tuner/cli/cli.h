@@ -1,7 +1,7 @@
 /* cli.h -- the command line: words, options, and what several verbs share.
  *
- * A verb is a function that gets the parsed line and returns 0 or an error code; main prints the
- * error as one line. A verb writes results to standard output, everything else to standard
+ * A verb is a function that gets the parsed line and returns 0, an error code, or a positive exit
+ * status; main prints the error as one line. A verb writes results to standard output, everything else to standard
  * error. */
 #ifndef TUNE_CLI_H
 #define TUNE_CLI_H
@@ -63,7 +63,7 @@
   X(draws, "N", "draws of random data that finalists are timed on (default 16; emulated 1)")        \
   X(jobs, "N", "compile processes (default: one a core)")                                           \
   X(timeout, "SEC",                                                                                 \
-    "stop a compilation or measurement that takes longer (120); check, profile, run-ptx: stop all") \
+    "stop a compilation or measurement that takes longer (120); check, profile, run-...: stop all") \
   X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                      \
   X(sample, "N", "how many random ones to take")                                                    \
   X(limit, "BYTES", "of the cache of images, with what it holds already (default: its bound)")      \

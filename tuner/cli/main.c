@@ -39,8 +39,11 @@ static void complain_json(const err *e) {
   print_str(&s);
 }
 
-/* The output must be complete. */
+/* The output must be complete. A positive rc is a status that the verb asks for. */
 static int finish(int rc, bool json, err *e) {
+  if (rc > 0) {
+    return rc;
+  }
   if (!rc && (fflush(stdout) || ferror(stdout))) {
     rc = err_set(e, ERR_IO, "cannot write to standard output");
   }

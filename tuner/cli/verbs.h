@@ -12,6 +12,7 @@ int cmd_build(const cli *c, err *e);
 int cmd_check(const cli *c, err *e);
 int cmd_profile(const cli *c, err *e);
 int cmd_run_ptx(const cli *c, err *e);
+int cmd_run_program(const cli *c, err *e);
 int cmd_devices(const cli *c, err *e);
 int cmd_list(const cli *c, err *e);
 int cmd_show(const cli *c, err *e);

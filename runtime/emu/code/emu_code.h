@@ -104,6 +104,7 @@ typedef struct emu_var {
   uint32_t align, element;  /* element: bytes; 1 may stand for any type */
   uint64_t nbytes, address; /* address in its state space; of global and const: generic */
   bool external;            /* .extern .shared: dynamic shared memory */
+  bool managed;             /* the host uses it, too */
   int owner;                /* the function that declares it, or -1 */
   const uint8_t *init;      /* NULL: zeros */
 } emu_var;

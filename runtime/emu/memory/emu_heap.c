@@ -5,15 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "array.h"
 
-enum { ALIGN = 256, RED_ZONE = 256, FIRST = 4096, LEAST = 64 << 20 };
+enum { ALIGN = 256, PAGE = 4096, RED_ZONE = 256, FIRST = 4096, LEAST = 64 << 20 };
 
 static void *reserve(uint64_t nbytes) {
   void *p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);
   return p == MAP_FAILED ? NULL : p;
+}
+
+static void *host_view(const emu_alloc *a) {
+  return (void *)(uintptr_t)(EMU_GLOBAL_BASE + a->offset);
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+static uint64_t pages_nbytes(const emu_alloc *a) {
+  return round_up(a->nbytes ? a->nbytes : 1, PAGE);
 }
 
 static void unreserve(emu_heap *h) {
@@ -77,13 +90,18 @@ int emu_heap_open(emu_heap *h, uint64_t bound, err *e) {
 }
 
 void emu_heap_close(emu_heap *h) {
+  for (int i = 0; i < h->n; i++) {
+    if (h->allocs[i].alive && h->allocs[i].shared) {
+      munmap(host_view(&h->allocs[i]), pages_nbytes(&h->allocs[i]));
+    }
+  }
   unreserve(h);
   free(h->allocs);
   pthread_mutex_destroy(&h->lock);
 }
 
 static uint64_t end_of(const emu_alloc *a) {
-  return a->offset + (a->nbytes + ALIGN - 1) / ALIGN * ALIGN + RED_ZONE;
+  return a->offset + round_up(a->nbytes, a->shared ? PAGE : ALIGN) + RED_ZONE;
 }
 
 /* index of the first allocation after the offset */
@@ -114,13 +132,13 @@ static void forget_dead(emu_heap *h) {
 }
 
 /* the first sufficiently wide gap between allocations */
-static bool find_gap(const emu_heap *h, uint64_t need, uint64_t *offset) {
+static bool find_gap(const emu_heap *h, uint64_t need, uint64_t align, uint64_t *offset) {
   uint64_t at = FIRST;
   for (int i = 0; i < h->n; i++) {
-    if (h->allocs[i].offset - at >= need) {
+    if (h->allocs[i].offset >= at + need) {
       break;
     }
-    at = end_of(&h->allocs[i]);
+    at = round_up(end_of(&h->allocs[i]), align);
   }
   *offset = at;
   return at + need <= h->reserved;
@@ -137,40 +155,92 @@ static int insert(emu_heap *h, const emu_alloc *a, err *e) {
   return 0;
 }
 
-static int place(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e) {
-  uint64_t offset = h->top, need = (nbytes + ALIGN - 1) / ALIGN * ALIGN + RED_ZONE;
-  if (offset + need > h->reserved) {
+static emu_alloc *at(emu_heap *h, uint64_t offset) {
+  int i = behind(h, offset);
+  return i ? &h->allocs[i - 1] : NULL;
+}
+
+static int place(emu_heap *h, emu_alloc *a, err *e) {
+  const uint64_t align = a->shared ? PAGE : ALIGN;
+  const uint64_t need = round_up(a->nbytes, align) + RED_ZONE;
+  a->offset = round_up(h->top, align);
+  if (a->offset + need > h->reserved) {
     forget_dead(h);
-    if (!find_gap(h, need, &offset)) {
+    if (!find_gap(h, need, align, &a->offset)) {
       return err_set(e, ERR_NOMEM,
                      "the emulated device's addresses are too fragmented for %llu bytes",
-                     (unsigned long long)nbytes);
+                     (unsigned long long)a->nbytes);
     }
   }
-  emu_alloc a = {offset, nbytes, true, ++h->serial, name};
-  TRY(insert(h, &a, e));
-  h->top = offset + need > h->top ? offset + need : h->top;
-  h->used += nbytes;
-  memset(h->state + offset, BYTE_ALLOCATED, nbytes);
-  *address = EMU_GLOBAL_BASE + offset;
+  a->alive = true;
+  a->serial = ++h->serial;
+  TRY(insert(h, a, e));
+  h->top = a->offset + need > h->top ? a->offset + need : h->top;
+  h->used += a->nbytes;
+  memset(h->state + a->offset, BYTE_ALLOCATED | (a->shared ? BYTE_WRITTEN : 0), a->nbytes);
   return 0;
 }
 
-int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e) {
+static int allocate(emu_heap *h, emu_alloc *a, err *e) {
   pthread_mutex_lock(&h->lock);
-  int rc = nbytes > h->bound || h->used + nbytes > h->bound
+  int rc = a->nbytes > h->bound || h->used + a->nbytes > h->bound
                ? err_set(e, ERR_NOMEM,
                          "out of emulated device memory: %llu bytes requested, %llu of %llu free",
-                         (unsigned long long)nbytes, (unsigned long long)(h->bound - h->used),
+                         (unsigned long long)a->nbytes, (unsigned long long)(h->bound - h->used),
                          (unsigned long long)h->bound)
-               : place(h, nbytes, name, address, e);
+               : place(h, a, e);
   pthread_mutex_unlock(&h->lock);
   return rc;
 }
 
-static emu_alloc *at(emu_heap *h, uint64_t offset) {
-  int i = behind(h, offset);
-  return i ? &h->allocs[i - 1] : NULL;
+int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e) {
+  emu_alloc a = {.nbytes = nbytes, .name = name};
+  TRY(allocate(h, &a, e));
+  *address = EMU_GLOBAL_BASE + a.offset;
+  return 0;
+}
+
+/* The same pages twice: in the device's range, and for the host at the device's address. */
+static bool map_twice(const emu_heap *h, const emu_alloc *a) {
+  const uint64_t nbytes = pages_nbytes(a);
+  const int protection = PROT_READ | PROT_WRITE;
+  uint8_t *inside = h->data + a->offset;
+  const int fd = memfd_create("shared with the emulated device", MFD_CLOEXEC);
+  void *view = MAP_FAILED;
+  if (fd >= 0 && !ftruncate(fd, (off_t)nbytes)) {
+    view = mmap(host_view(a), nbytes, protection, MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+  }
+  bool ok = view == host_view(a) &&
+            mmap(inside, nbytes, protection, MAP_SHARED | MAP_FIXED, fd, 0) == inside;
+  if (!ok && view != MAP_FAILED) {
+    munmap(view, nbytes);
+  }
+  if (fd >= 0) {
+    close(fd);
+  }
+  return ok;
+}
+
+/* The range becomes the device's alone again. */
+static void unmap_view(const emu_heap *h, const emu_alloc *a) {
+  munmap(host_view(a), pages_nbytes(a));
+  mmap(h->data + a->offset, pages_nbytes(a), PROT_READ | PROT_WRITE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+int emu_heap_alloc_shared(emu_heap *h, uint64_t nbytes, uint64_t *address, err *e) {
+  emu_alloc a = {.nbytes = nbytes, .shared = true};
+  TRY(allocate(h, &a, e));
+  *address = EMU_GLOBAL_BASE + a.offset;
+  if (map_twice(h, &a)) {
+    return 0;
+  }
+  pthread_mutex_lock(&h->lock);
+  at(h, a.offset)->shared = false; /* what the host has there stays */
+  pthread_mutex_unlock(&h->lock);
+  emu_heap_release(h, *address);
+  return err_set(e, ERR_DEVICE, "the host cannot map %llu bytes at the device's address 0x%llx",
+                 (unsigned long long)nbytes, (unsigned long long)*address);
 }
 
 /* give the pages of a range back to the host; they read as zeros afterwards */
@@ -190,7 +260,11 @@ bool emu_heap_release(emu_heap *h, uint64_t address) {
     a->alive = false;
     h->used -= a->nbytes;
     memset(h->state + a->offset, BYTE_FREED, a->nbytes);
-    drop_pages(h->data + a->offset, a->nbytes);
+    if (a->shared) {
+      unmap_view(h, a);
+    } else {
+      drop_pages(h->data + a->offset, a->nbytes);
+    }
     drop_pages((uint8_t *)(h->tag + a->offset / 2), 2 * a->nbytes);
   }
   pthread_mutex_unlock(&h->lock);
@@ -206,20 +280,32 @@ uint8_t *emu_heap_host(emu_heap *h, uint64_t address, uint64_t n) {
   return ok ? h->data + (address - EMU_GLOBAL_BASE) : NULL;
 }
 
-bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *nbytes) {
+bool emu_heap_at(emu_heap *h, uint64_t address, emu_alloc *out) {
   pthread_mutex_lock(&h->lock);
   emu_alloc *a = at(h, address - EMU_GLOBAL_BASE);
   bool inside = a && address - EMU_GLOBAL_BASE - a->offset < a->nbytes;
   if (inside) {
-    *offset = a->offset;
-    *nbytes = a->nbytes;
+    *out = *a;
   }
   pthread_mutex_unlock(&h->lock);
   return inside;
 }
 
+bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *nbytes) {
+  emu_alloc a;
+  bool inside = emu_heap_at(h, address, &a);
+  if (inside) {
+    *offset = a.offset;
+    *nbytes = a.nbytes;
+  }
+  return inside;
+}
+
 void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n) {
-  memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_ALLOCATED | BYTE_WRITTEN, n);
+  uint8_t *state = h->state + (address - EMU_GLOBAL_BASE);
+  if (n) { /* kernels still may not write what is constant */
+    memset(state, BYTE_ALLOCATED | BYTE_WRITTEN | (*state & BYTE_CONST), n);
+  }
 }
 
 void emu_heap_describe(emu_heap *h, uint64_t address, str *out) {

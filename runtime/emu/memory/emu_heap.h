@@ -26,7 +26,7 @@ enum {                     /* bits of a byte's state */
 
 typedef struct emu_alloc {
   uint64_t offset, nbytes;
-  bool alive;
+  bool alive, shared;
   uint32_t serial;
   const char *name; /* of the module's variable, or NULL */
 } emu_alloc;
@@ -46,12 +46,18 @@ int emu_heap_open(emu_heap *h, uint64_t bound, err *e);
 void emu_heap_close(emu_heap *h);
 /* emu_heap_alloc -- err ERR_NOMEM: beyond the bound */
 int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e);
+/* emu_heap_alloc_shared -- in whole pages that the host sees at the device's address, too; they count as
+ * written, as the host's writes are not seen
+ *   err  ERR_NOMEM: beyond the bound; ERR_DEVICE: the host has no such mapping */
+int emu_heap_alloc_shared(emu_heap *h, uint64_t nbytes, uint64_t *address, err *e);
 /* emu_heap_release -- false: no allocation starts there */
 bool emu_heap_release(emu_heap *h, uint64_t address);
 /* emu_heap_host -- host address, if [address, address + n) is inside one allocation; else NULL */
 uint8_t *emu_heap_host(emu_heap *h, uint64_t address, uint64_t n);
 void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n);
-/* emu_heap_extent -- offset and size of the allocation that contains an address; false: none */
+/* emu_heap_at -- the allocation that contains an address, also a freed one; false: none */
+bool emu_heap_at(emu_heap *h, uint64_t address, emu_alloc *out);
+/* emu_heap_extent -- its offset and size */
 bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *nbytes);
 /* emu_heap_describe -- for a finding: what is at or near the address */
 void emu_heap_describe(emu_heap *h, uint64_t address, str *out);

@@ -43,6 +43,7 @@ static int parse_type(emu_parser *p, emu_declaration *d) {
       d->vector = t.p[2] - '0';
     } else if (emu_token_is(&t, ".attribute")) {
       while (p->lex.token.kind != TOKEN_END && !emu_lex_is(&p->lex, ')')) {
+        d->managed |= emu_token_is(&p->lex.token, ".managed");
         emu_lex_next(&p->lex);
       }
       TRY(emu_expect(p, ')'));
@@ -77,6 +78,7 @@ static int add_var(emu_parser *p, const emu_token *name, const emu_declaration *
                                  .nbytes = nbytes,
                                  .element = (uint32_t)emu_type_bytes(d->type),
                                  .external = d->external,
+                                 .managed = d->managed,
                                  .owner = p->f ? p->f_index : -1};
   *index = m->n_vars++;
   return emu_symbol_add(p, name, (emu_symbol){SYMBOL_VAR, *index, 0});

@@ -10,7 +10,7 @@ typedef struct emu_declaration {
   emu_type type;
   uint64_t align;
   int vector;
-  bool external;
+  bool external, managed;
 } emu_declaration;
 
 /* emu_space_of -- the state space that a directive names; false: none */

@@ -1,0 +1,44 @@
+/* cudart_api.h -- the functions behind the exported names (cudart_names.h). */
+#ifndef CUDART_API_H
+#define CUDART_API_H
+
+#include <cuda_runtime_api.h>
+
+#include "cudart_names.h"
+
+/* The toolkit's header gives the prototypes. */
+#define CUDART_DECLARE(name) __typeof__(name) emu_##name;
+CUDART_CALLS(CUDART_DECLARE)
+CUDART_STREAM_CALLS(CUDART_DECLARE)
+CUDART_DEFAULT_STREAM_CALLS(CUDART_DECLARE)
+#undef CUDART_DECLARE
+
+/* Called by the code that nvcc generates: crt/host_runtime.h, which is C++. */
+void **emu_register_binary(void *text);
+void emu_register_end(void **binary);
+void emu_unregister_binary(void **binary);
+void emu_register_function(void **binary, const char *host, char *stub, const char *name,
+                           int threads, void *tid, void *bid, void *block, void *grid, int *warp);
+void emu_register_variable(void **binary, char *host, char *address, const char *name, int external,
+                           size_t nbytes, int constant, int global);
+void emu_register_managed(void **binary, void **pointer, char *address, const char *name,
+                          int external, size_t nbytes, int constant, int global);
+char emu_init_module(void **binary);
+cudaError_t emu_registered_kernel(cudaKernel_t *handle, const void *func);
+unsigned emu_push_configuration(dim3 grid, dim3 block, size_t smem, cudaStream_t stream);
+cudaError_t emu_pop_configuration(dim3 *grid, dim3 *block, size_t *smem, void *stream);
+
+/* Those whose prototype depends on the version. */
+cudaError_t emu_properties_12(void *properties, int device);
+cudaError_t emu_properties_13(void *properties, int device);
+cudaError_t emu_stream_device(cudaStream_t stream, int *device);
+cudaError_t emu_no_capture(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
+                           unsigned long long *id);
+struct cudaChannelFormatDesc emu_channel_desc(int x, int y, int z, int w,
+                                              enum cudaChannelFormatKind kind);
+/* Hints and settings that make no difference here; every argument is ignored. */
+cudaError_t emu_nothing(void);
+/* Ends the program. */
+_Noreturn void emu_refuse(const char *name);
+
+#endif

@@ -1,0 +1,164 @@
+/* cudart_launch.c -- launches. They run at once, whatever the stream. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cudart_api.h"
+#include "cudart_registry.h"
+#include "emu.h"
+
+/* ---- <<<grid, block, smem, stream>>> ---------------------------------------------------------- */
+
+typedef struct configuration {
+  dim3 grid, block;
+  size_t smem;
+  cudaStream_t stream;
+} configuration;
+
+enum { NESTED = 16 }; /* an argument of a launch may launch, too */
+static _Thread_local configuration pushed[NESTED];
+static _Thread_local int n_pushed;
+
+unsigned emu_push_configuration(dim3 grid, dim3 block, size_t smem, cudaStream_t stream) {
+  if (n_pushed == NESTED) {
+    return cudaErrorMissingConfiguration;
+  }
+  pushed[n_pushed++] = (configuration){grid, block, smem, stream};
+  return cudaSuccess;
+}
+
+cudaError_t emu_pop_configuration(dim3 *grid, dim3 *block, size_t *smem, void *stream) {
+  if (!n_pushed) {
+    return cudaErrorMissingConfiguration;
+  }
+  const configuration *c = &pushed[--n_pushed];
+  *grid = c->grid;
+  *block = c->block;
+  *smem = c->smem;
+  *(cudaStream_t *)stream = c->stream;
+  return cudaSuccess;
+}
+
+/* ---- one launch ------------------------------------------------------------------------------ */
+
+typedef struct launch {
+  const void *func;
+  uint32_t grid[3], block[3];
+  size_t smem;
+  void **args;
+  bool cooperative;
+} launch;
+
+/* What a GPU answers to these findings. */
+static cudaError_t error_of(rt_emu_check check) {
+  switch (check) {
+  case EMU_GLOBAL_BOUNDS:
+  case EMU_FREED:
+  case EMU_READ_ONLY: return cudaErrorIllegalAddress;
+  case EMU_MISALIGNED: return cudaErrorMisalignedAddress;
+  case EMU_ASSERT: return cudaErrorAssert;
+  case EMU_STACK: return cudaErrorHardwareStackError;
+  case EMU_STEPS: return cudaErrorLaunchTimeout;
+  default: return cudaErrorLaunchFailure;
+  }
+}
+
+static void report(const launch *l, const cudart_symbol *s, const err *e) {
+  char what[400];
+  snprintf(what, sizeof what, "%.240s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>", s->name, l->grid[0],
+           l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->smem);
+  cudart_finding(e, what);
+}
+
+/* All blocks of a grid with barriers must be resident. */
+static cudaError_t check_cooperative(cudart *c, const cudart_symbol *s, const launch *l) {
+  const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+  int each = 0;
+  if (c->d->ops->occupancy(c->d, s->f, (int)(l->block[0] * l->block[1] * l->block[2]),
+                           (int64_t)l->smem, &each, NULL)) {
+    return cudaErrorInvalidConfiguration;
+  }
+  return blocks > (uint64_t)each * (uint64_t)c->d->info.sms ? cudaErrorCooperativeLaunchTooLarge
+                                                            : cudaSuccess;
+}
+
+/* Errors of configuration come with a message of the device, findings end everything. */
+static cudaError_t failed(cudart *c, const launch *l, const cudart_symbol *s, const err *e) {
+  const rt_emu_finding *found = rt_emu_last_finding(c->d);
+  if (found->check == EMU_NO_FINDING) {
+    cudart_note(e->message);
+    return e->code == ERR_NOMEM ? cudaErrorMemoryAllocation : cudaErrorInvalidConfiguration;
+  }
+  report(l, s, e);
+  return c->sticky = error_of(found->check);
+}
+
+static cudaError_t run(cudart *c, const launch *l) {
+  cudart_symbol *s;
+  err e = {0};
+  cudaError_t error = cudart_kernel(c, l->func, &s);
+  if (!error && l->cooperative) {
+    error = check_cooperative(c, s, l);
+  }
+  if (error) {
+    return error;
+  }
+  if (l->smem > UINT32_MAX) {
+    return cudaErrorInvalidConfiguration;
+  }
+  if (c->d->ops->launch(c->d, s->f, l->grid, l->block, (uint32_t)l->smem, NULL, l->args, &e)) {
+    return failed(c, l, s, &e);
+  }
+  cudart_count_launch();
+  if (*rt_emu_last_finding(c->d)->note) {
+    cudart_note(rt_emu_last_finding(c->d)->note);
+  }
+  return cudaSuccess;
+}
+
+static launch launch_of(const void *func, dim3 grid, dim3 block, size_t smem, void **args) {
+  return (launch){
+      .func = func,
+      .grid = {grid.x, grid.y, grid.z},
+      .block = {block.x, block.y, block.z},
+      .smem = smem,
+      .args = args,
+  };
+}
+
+cudaError_t emu_cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t smem,
+                                 cudaStream_t stream) {
+  const launch l = launch_of(func, grid, block, smem, args);
+  (void)stream;
+  CUDART_ENTER(c);
+  return cudart_leave(c, run(c, &l));
+}
+
+cudaError_t emu_cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block, void **args,
+                                            size_t smem, cudaStream_t stream) {
+  launch l = launch_of(func, grid, block, smem, args);
+  l.cooperative = true;
+  (void)stream;
+  CUDART_ENTER(c);
+  return cudart_leave(c, run(c, &l));
+}
+
+/* Attributes that only say how a launch shares the device make no difference here. */
+static void take_attribute(const cudaLaunchAttribute *a, launch *l) {
+  if (a->id == cudaLaunchAttributeCooperative) {
+    l->cooperative = a->val.cooperative;
+  } else if (a->id == cudaLaunchAttributeClusterDimension &&
+             a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
+    cudart_ends("the program launches with cudaLaunchAttributeClusterDimension, which the emulated "
+                "device does not have: give the kernel __cluster_dims__");
+  }
+}
+
+cudaError_t emu_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
+                                    void **args) {
+  launch l = launch_of(func, config->gridDim, config->blockDim, config->dynamicSmemBytes, args);
+  for (unsigned i = 0; i < config->numAttrs; i++) {
+    take_attribute(&config->attrs[i], &l);
+  }
+  CUDART_ENTER(c);
+  return cudart_leave(c, run(c, &l));
+}

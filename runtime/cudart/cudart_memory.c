@@ -1,0 +1,186 @@
+/* cudart_memory.c -- allocation. Managed and pinned memory is the emulated device's, at addresses that the host
+ * uses, too (rt_emu_alloc_shared). Stream-ordered calls act at once. */
+#include <stdlib.h>
+
+#include "cudart_api.h"
+#include "cudart_process.h"
+#include "emu.h"
+
+enum { PITCH = 512 }; /* bytes; what cards since compute capability 2.0 align rows to */
+
+static cudaError_t allocate(void **p, size_t nbytes, bool shared) {
+  rt_ptr at = 0;
+  err e = {0};
+  CUDART_ENTER(c);
+  if (!p) {
+    return cudart_leave(c, cudaErrorInvalidValue);
+  }
+  *p = NULL;
+  if (!nbytes) {
+    return cudart_leave(c, cudaSuccess);
+  }
+  const int rc =
+      shared ? rt_emu_alloc_shared(c->d, nbytes, &at, &e) : c->d->ops->alloc(c->d, nbytes, &at, &e);
+  if (rc) {
+    cudart_note(e.message);
+    return cudart_leave(c, cudaErrorMemoryAllocation);
+  }
+  *p = (void *)(uintptr_t)at;
+  return cudart_leave(c, cudaSuccess);
+}
+
+/* A wrong address is a finding: the program frees twice, or what it never allocated. */
+static cudaError_t release(void *p, const char *call) {
+  err e = {0};
+  CUDART_ENTER(c);
+  if (!c->d->ops->give_back(c->d, cudart_address(p), &e)) {
+    return cudart_leave(c, cudaSuccess);
+  }
+  cudart_finding(&e, call);
+  return cudart_leave(c, cudaErrorInvalidValue);
+}
+
+cudaError_t emu_cudaMalloc(void **p, size_t nbytes) {
+  return allocate(p, nbytes, false);
+}
+
+cudaError_t emu_cudaMallocAsync(void **p, size_t nbytes, cudaStream_t stream) {
+  (void)stream;
+  return allocate(p, nbytes, false);
+}
+
+cudaError_t emu_cudaMallocFromPoolAsync(void **p, size_t nbytes, cudaMemPool_t pool,
+                                        cudaStream_t stream) {
+  (void)pool, (void)stream;
+  return allocate(p, nbytes, false);
+}
+
+cudaError_t emu_cudaMallocManaged(void **p, size_t nbytes, unsigned flags) {
+  (void)flags;
+  return nbytes ? allocate(p, nbytes, true) : cudaErrorInvalidValue;
+}
+
+cudaError_t emu_cudaMallocHost(void **p, size_t nbytes) {
+  return allocate(p, nbytes, true);
+}
+
+cudaError_t emu_cudaHostAlloc(void **p, size_t nbytes, unsigned flags) {
+  (void)flags;
+  return allocate(p, nbytes, true);
+}
+
+cudaError_t emu_cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
+  *pitch = (width + PITCH - 1) / PITCH * PITCH;
+  return allocate(p, *pitch * height, false);
+}
+
+cudaError_t emu_cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
+  *p = (struct cudaPitchedPtr){.xsize = extent.width, .ysize = extent.height};
+  return emu_cudaMallocPitch(&p->ptr, &p->pitch, extent.width, extent.height * extent.depth);
+}
+
+cudaError_t emu_cudaFree(void *p) {
+  return release(p, "cudaFree");
+}
+
+cudaError_t emu_cudaFreeAsync(void *p, cudaStream_t stream) {
+  (void)stream;
+  return release(p, "cudaFreeAsync");
+}
+
+cudaError_t emu_cudaFreeHost(void *p) {
+  return release(p, "cudaFreeHost");
+}
+
+cudaError_t emu_cudaMemGetInfo(size_t *free_nbytes, size_t *total) {
+  int64_t left = 0;
+  CUDART_ENTER(c);
+  c->d->ops->memory_free(c->d, &left, NULL);
+  *free_nbytes = (size_t)left;
+  *total = (size_t)c->d->info.memory_nbytes;
+  return cudart_leave(c, cudaSuccess);
+}
+
+/* ---- what an address is ---------------------------------------------------------------------- */
+
+cudaError_t emu_cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p) {
+  rt_emu_range range;
+  CUDART_ENTER(c);
+  *a = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -2};
+  a->hostPointer = (void *)(uintptr_t)p;
+  if (rt_emu_range_at(c->d, cudart_address(p), &range) && range.alive) {
+    a->type = range.shared ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
+    a->device = 0;
+    a->devicePointer = (void *)(uintptr_t)p;
+    a->hostPointer = range.shared ? a->hostPointer : NULL;
+  }
+  return cudart_leave(c, cudaSuccess);
+}
+
+cudaError_t emu_cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
+  (void)flags;
+  CUDART_ENTER(c);
+  if (!rt_emu_is_address(c->d, cudart_address(host))) {
+    cudart_ends("the program maps memory of cudaHostRegister into the device, which the emulated "
+                "device does not have: allocate it with cudaHostAlloc");
+  }
+  *device = host;
+  return cudart_leave(c, cudaSuccess);
+}
+
+cudaError_t emu_cudaHostGetFlags(unsigned *flags, void *host) {
+  CUDART_ENTER(c);
+  *flags = cudaHostAllocMapped;
+  return cudart_leave(c, rt_emu_is_address(c->d, cudart_address(host)) ? cudaSuccess
+                                                                       : cudaErrorInvalidValue);
+}
+
+/* Copies from and to registered memory are like those of any. */
+cudaError_t emu_cudaHostRegister(void *p, size_t nbytes, unsigned flags) {
+  (void)flags;
+  return p && nbytes ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t emu_cudaHostUnregister(void *p) {
+  return p ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+/* ---- pools: there is one, without limits ----------------------------------------------------- */
+
+static char the_pool; /* only an address */
+
+static cudaError_t take_pool(cudaMemPool_t *pool) {
+  *pool = (cudaMemPool_t)(void *)&the_pool;
+  return cudaSuccess;
+}
+
+cudaError_t emu_cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device) {
+  (void)device;
+  return take_pool(pool);
+}
+
+cudaError_t emu_cudaDeviceGetMemPool(cudaMemPool_t *pool, int device) {
+  (void)device;
+  return take_pool(pool);
+}
+
+cudaError_t emu_cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps *properties) {
+  (void)properties;
+  return take_pool(pool);
+}
+
+cudaError_t emu_cudaMemPoolDestroy(cudaMemPool_t pool) {
+  (void)pool;
+  return cudaSuccess;
+}
+
+cudaError_t emu_cudaMemPoolGetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute,
+                                        void *value) {
+  (void)pool;
+  if (attribute <= cudaMemPoolReuseAllowInternalDependencies) {
+    *(int *)value = 0;
+  } else {
+    *(uint64_t *)value = 0;
+  }
+  return cudaSuccess;
+}

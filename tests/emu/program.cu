@@ -1,0 +1,32 @@
+// The kernels of tests/emu/test_run_program.sh: one is right, two are not.
+#ifndef BLOCK
+#define BLOCK 64
+#endif
+
+__constant__ float factors[2];
+__device__ int launches;
+__managed__ int seen;
+
+extern "C" __global__ void scale(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    x[i] = factors[1] * x[i];
+  }
+  if (i == 0) {
+    launches++;
+    seen = launches;
+  }
+}
+
+extern "C" __global__ void reverse(float *x, int wait) {
+  __shared__ float s[BLOCK];
+  s[threadIdx.x] = x[threadIdx.x];
+  if (wait) {
+    __syncthreads();
+  }
+  x[threadIdx.x] = s[BLOCK - 1 - threadIdx.x];
+}
+
+extern "C" __global__ void out_of_bounds(float *x, int n) {
+  x[n + threadIdx.x] = 1;
+}
