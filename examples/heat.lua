@@ -1,7 +1,27 @@
 -- heat.lua -- steps of the heat equation along a rod, u'[i] = w0*u[i-1] + w1*u[i] + w2*u[i+1]; the ends
--- keep their temperature. It shows weights in constant memory and a cooperative launch.
+-- keep their temperature. It shows weights in constant memory, a cooperative launch with a barrier of
+-- the grid, and a loop of launches in which two buffers change places.
 --
 --   autotune ./heat.lua n=1000000 steps=100
+
+local stages = { { constant = "weights", from = "w", nbytes = 12 } }
+local function launch(kernel, when, args)
+  return { kernel = kernel, when = when, grid = "ceildiv(n, BLOCK)", block = "BLOCK", args = args }
+end
+stages[2] = launch("keep", "steps == 0", { "n", "x", "y" })
+stages[3] = { kernel = "march", when = "LOOP == 'device' and steps > 0", cooperative = true,
+  grid = "min(ceildiv(n, BLOCK), dev_sms * BLOCKS_SM)", block = "BLOCK",
+  args = { "n", "steps", "x", "other", "y", "arrived" } }
+-- The last step writes y, so the first one writes y where their number is odd.
+for _, way in ipairs { { 1, "y", "other" }, { 0, "other", "y" } } do
+  local when = "LOOP ~= 'device' and steps > 0 and steps % 2 == " .. way[1]
+  stages[#stages + 1] = launch("once", when, { "n", "x", way[2] })
+  stages[#stages + 1] = {
+    loop = { times = "steps - 1", swap = { { "y", "other" } }, graph = "LOOP == 'graph'" }, when = when,
+    stages = { launch("once", nil, { "n", way[2], way[3] }) },
+  }
+end
+
 return {
   name = "heat", version = 1, brief = "steps of a three-point stencil",
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 8",
@@ -14,18 +34,15 @@ return {
   },
   workspace = { { "other", "f32", "n" }, { "arrived", "u64", 1 } },
   space = {
+    { "LOOP", { "device", "host", "graph" }, "what repeats the steps: a barrier of the grid, launches, a graph of them" },
     { "BLOCK", { 128, 256, 512, 1024 } },
-    { "BLOCKS_SM", { 1, 2 }, "blocks on each multiprocessor, in the device's own loop" },
+    { "BLOCKS_SM", { 1, 2 }, "blocks on each multiprocessor that march", when = "LOOP == 'device'" },
   },
   require = {
     { "BLOCKS_SM blocks of BLOCK threads do not fit", "BLOCK * BLOCKS_SM <= dev_threads_sm" },
   },
-  default = { BLOCK = 256, BLOCKS_SM = 1 },
-  stages = {
-    { constant = "weights", from = "w", nbytes = 12 },
-    { kernel = "heat", cooperative = true, grid = "min(ceildiv(n, BLOCK), dev_sms * BLOCKS_SM)", block = "BLOCK",
-      args = { "n", "steps", "x", "other", "y", "arrived" } },
-  },
+  default = { LOOP = "device", BLOCK = 256, BLOCKS_SM = 1 },
+  stages = stages,
   source = [[
 #include "grid_barrier.cuh"
 
@@ -38,17 +55,23 @@ __device__ void step(int n, const float *from, float *to) {
   }
 }
 
+extern "C" __global__ void __launch_bounds__(BLOCK) keep(int n, const float *x, float *y) {
+  const int i = blockIdx.x * BLOCK + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) once(int n, const float *from, float *to) {
+  step(n, from, to);
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_SM)
-heat(int n, int steps, const float *x, float *other, float *y, unsigned long long *arrived) {
+march(int n, int steps, const float *x, float *other, float *y, unsigned long long *arrived) {
   const float *from = x;
   for (int s = 0; s < steps; s++) {
     float *to = (steps - s) % 2 ? y : other;
     step(n, from, to);
     grid_barrier(arrived);
     from = to;
-  }
-  if (steps == 0) {
-    for (int i = blockIdx.x * BLOCK + threadIdx.x; i < n; i += gridDim.x * BLOCK) y[i] = x[i];
   }
 }
 ]],

@@ -411,19 +411,27 @@ typedef struct gen_tensor { /* a buffer as copies of tiles see it: becomes a ten
   uint32_t swizzle;                      /* 0, or the bytes of a tile's row */
 } gen_tensor;
 
+typedef struct gen_loop { /* around launches that follow each other in a plan */
+  uint64_t times;
+  size_t n, n_odd; /* launches of an iteration; then n_odd, n or 0, of odd iterations, in which
+                      buffers have changed places; 0: all are alike */
+  bool graph;      /* the host launches all iterations at once, where it can */
+} gen_loop;
+
 typedef struct gen_launch {
   const char *kernel; /* NULL: this stage sets memory */
   uint32_t grid[3], block[3], smem;
   bool overlap; /* with the kernel before, or the caller's: it waits for that one's end by itself
                    (griddepcontrol) */
-  bool cooperative; /* all blocks are on the device at once */
+  bool cooperative;            /* all blocks are on the device at once */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */
   uint8_t fill;              /* memory stages: the byte */
   uint64_t nbytes;           /* memory stages: how many */
-  const char *symbol; /* kernel NULL: a __constant__ variable that gets the operand's contents */
-  int line;           /* of the stage in the template; 0: unknown */
+  const char *symbol;   /* kernel NULL: a __constant__ variable that gets the operand's contents */
+  int line;             /* of the stage in the template; 0: unknown */
+  const gen_loop *loop; /* NULL: in none */
 } gen_launch;
 
 typedef struct gen_plan { /* the launches in order; stages whose `when` is false are left out */
@@ -435,6 +443,8 @@ typedef struct gen_plan { /* the launches in order; stages whose `when` is false
   double flops, bytes;    /* of the whole problem */
 } gen_plan;
 
+/* gen_plan_launches -- how many launches a plan makes, all iterations of loops counted */
+double gen_plan_launches(const gen_plan *plan);
 /* gen_plan_make -- out is in the arena. A problem with an empty grid has no kernel launches.
  *   err  ERR_TEMPLATE  a grid, block, or size is negative, not whole, or beyond CUDA's limits */
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);

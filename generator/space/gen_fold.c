@@ -169,7 +169,7 @@ bool gen_partial_has_value(gen_fold *f, gen_partial p) {
 
 typedef struct partial_stage {
   bool is_kernel;
-  gen_partial when, grid[3], block[3], smem, nbytes;
+  gen_partial when, grid[3], block[3], smem, nbytes, times;
   gen_partial work[GEN_MAX_WORK];
 } partial_stage;
 
@@ -179,7 +179,7 @@ struct gen_folded_work {
   partial_stage stages[];
 };
 
-enum { STAGE_EXPRS = 9 + GEN_MAX_WORK };
+enum { STAGE_EXPRS = 10 + GEN_MAX_WORK };
 
 /* The expressions of a stage's plan, in the order of `work_reads`; NULL: a constant. */
 static void list_exprs(const tmpl *t, const gen_stage *s, const gen_expr *out[STAGE_EXPRS]) {
@@ -193,8 +193,9 @@ static void list_exprs(const tmpl *t, const gen_stage *s, const gen_expr *out[ST
   }
   out[7] = s->smem;
   out[8] = s->nbytes ? s->nbytes : whole;
+  out[9] = s->loop ? s->loop->times : NULL;
   for (int i = 0; i < GEN_MAX_WORK; i++) {
-    out[9 + i] = s->work[i];
+    out[10 + i] = s->work[i];
   }
 }
 
@@ -235,8 +236,9 @@ static void fold_stage(gen_fold *f, const gen_stage *s, size_t at, partial_stage
   }
   out->smem = fold_or(f, list[7], at + 7, none);
   out->nbytes = fold_or(f, list[8], at + 8, one);
+  out->times = fold_or(f, list[9], at + 9, one);
   for (size_t i = 0; i < GEN_MAX_WORK; i++) {
-    out->work[i] = fold_or(f, list[9 + i], at + 9 + i, none);
+    out->work[i] = fold_or(f, list[10 + i], at + 10 + i, none);
   }
 }
 
@@ -293,14 +295,14 @@ static bool each_does(gen_fold *f, const partial_stage *s, double *work) {
   return ok;
 }
 
-static bool add_kernel(gen_fold *f, const partial_stage *s, gen_work *out) {
+static bool add_kernel(gen_fold *f, const partial_stage *s, double times, gen_work *out) {
   double blocks, threads, smem, work[GEN_MAX_WORK];
   if (!volume(f, s->grid, 0x1p31 - 1, 65535, &blocks) ||
       !volume(f, s->block, 1024, 1024, &threads) || !extent(f, s->smem, 0x1p31, &smem) ||
       (blocks > 0 && !each_does(f, s, work))) {
     return false;
   }
-  out->launches += blocks > 0;
+  out->launches += blocks > 0 ? times : 0;
   if (blocks > 0 &&
       (!out->blocks ||
        (smem != out->smem ? smem > out->smem : blocks * threads > out->blocks * out->threads))) {
@@ -313,16 +315,22 @@ static bool add_kernel(gen_fold *f, const partial_stage *s, gen_work *out) {
 }
 
 static bool add_stage(gen_fold *f, const partial_stage *s, gen_work *out) {
-  double nbytes;
+  double nbytes, times;
   bool runs;
   if (!gen_partial_condition(f, s->when, &runs)) {
     return false;
   }
-  if (runs && s->is_kernel) {
-    return add_kernel(f, s, out);
+  if (!runs) {
+    return true;
   }
-  const bool ok = !runs || extent(f, s->nbytes, 0x1p62, &nbytes);
-  out->launches += runs && ok && nbytes > 0;
+  if (!extent(f, s->times, 0x1p31, &times)) {
+    return false;
+  }
+  if (times > 0 && s->is_kernel) {
+    return add_kernel(f, s, times, out);
+  }
+  const bool ok = extent(f, s->nbytes, 0x1p62, &nbytes);
+  out->launches += ok && nbytes > 0 ? times : 0;
   return ok;
 }
 

@@ -22,6 +22,7 @@ typedef struct job {
   size_t index;          /* of the case */
   const uint64_t *given; /* scalars of a call, instead of the case's; may be NULL */
   const gen_data **data;
+  const gen_stage_loop *odd; /* plans: of which odd iterations are being made; NULL: none */
 } job;
 
 static void *make(job *j, size_t nbytes) {
@@ -93,8 +94,23 @@ static uint32_t element_nbytes(const job *j, gen_element x) {
   return (uint32_t)dtype_nbytes(gen_element_type(j->g, x));
 }
 
-static gen_operand plain_operand(job *j, const gen_stage_operand *from) {
+/* In odd iterations of a loop, the buffer that has taken this one's place. */
+static const gen_stage_operand *placed(const job *j, const gen_stage_operand *from) {
+  const gen_stage_loop *loop = j->odd;
+  for (size_t i = 0; loop && i < loop->n_swaps; i++) {
+    for (int k = 0; k < 2; k++) {
+      const gen_stage_operand *one = &loop->swaps[i][k];
+      if (from->from == one->from && from->index == one->index) {
+        return &loop->swaps[i][1 - k];
+      }
+    }
+  }
+  return from;
+}
+
+static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
   const tmpl *t = j->g->t;
+  const gen_stage_operand *from = placed(j, given);
   gen_operand o = {.from = from->from, .index = from->index, .nbytes = POINTER_NBYTES};
   if (from->from == GEN_FROM_VALUE) {
     o.nbytes = element_nbytes(j, from->element);
@@ -158,6 +174,9 @@ static int64_t device(const job *j, const char *name) {
 
 /* With the kernel before it; or, first of all, with whatever kernel the caller launched before. */
 static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first) {
+  if (l->loop && (first || l[-1].loop != l->loop)) {
+    return false; /* it follows the last of the loop's stages, too */
+  }
   const gen_expr *may = first ? s->early : l[-1].kernel ? s->overlap : NULL;
   return may && condition(j, may);
 }
@@ -232,26 +251,85 @@ static const uint64_t *fixed_values(job *j) {
   return values;
 }
 
+static bool runs(job *j, const gen_stage *s) {
+  return !s->when || condition(j, s->when);
+}
+
+/* The stage's launch, unless it has none. */
+static void add_stage(job *j, const gen_stage *s, const gen_loop *loop, gen_plan *out) {
+  gen_launch *l = (gen_launch *)out->launches + out->n;
+  if (runs(j, s)) {
+    *l = (gen_launch){.loop = loop};
+    out->n += s->kernel ? launch(j, s, out->n == 0, l) : memory(j, s, out->workspaces, l);
+  }
+}
+
+/* The n stages of a loop: once, and once more for odd iterations where buffers change places. */
+static void add_loop(job *j, const gen_stage *s, size_t n, gen_plan *out) {
+  const gen_stage_loop *from = s->loop;
+  const size_t first = out->n;
+  size_t idle = 0;
+  while (idle < n && !runs(j, &s[idle])) {
+    idle++;
+  }
+  if (idle == n) {
+    return; /* how often is not asked */
+  }
+  gen_loop *loop = make(j, sizeof *loop);
+  *loop = (gen_loop){.times = (uint64_t)bounded(j, from->times, 0, INT32_MAX, "times"),
+                     .graph = from->graph && condition(j, from->graph)};
+  for (size_t i = 0; loop->times && i < n; i++) {
+    add_stage(j, &s[i], loop, out);
+  }
+  loop->n = out->n - first;
+  j->odd = from->n_swaps ? from : NULL;
+  for (size_t i = 0; j->odd && loop->times > 1 && i < n; i++) {
+    add_stage(j, &s[i], loop, out);
+  }
+  j->odd = NULL;
+  loop->n_odd = out->n - first - loop->n;
+}
+
+static size_t stages_in_loop(const gen_program *p, size_t first) {
+  size_t n = 0;
+  while (first + n < p->n_stages && p->stages[first + n].loop == p->stages[first].loop) {
+    n++;
+  }
+  return n;
+}
+
 static void plan(gen_box *b, void *ud) {
   job *j = ud;
   const gen_program *p = j->program;
   gen_plan *out = make(j, sizeof *out);
-  gen_launch *launches = make(j, p->n_stages * sizeof *launches);
   (void)b;
   gen_bind(j->g, j->c);
-  *out = (gen_plan){.launches = launches, .n_workspaces = p->n_workspaces};
+  *out = (gen_plan){.launches = make(j, 2 * p->n_stages * sizeof *out->launches),
+                    .n_workspaces = p->n_workspaces};
   out->workspaces = workspaces(j);
   out->values = fixed_values(j);
   out->flops = real(j, j->g->t->flops);
   out->bytes = real(j, j->g->t->bytes);
-  for (size_t i = 0; i < p->n_stages; i++) {
-    const gen_stage *s = &p->stages[i];
-    gen_launch *l = &launches[out->n];
-    *l = (gen_launch){0};
-    out->n += (!s->when || condition(j, s->when)) &&
-              (s->kernel ? launch(j, s, out->n == 0, l) : memory(j, s, out->workspaces, l));
+  for (size_t i = 0, n; i < p->n_stages; i += n) {
+    n = p->stages[i].loop ? stages_in_loop(p, i) : 1;
+    if (p->stages[i].loop) {
+      add_loop(j, &p->stages[i], n, out);
+    } else {
+      add_stage(j, &p->stages[i], NULL, out);
+    }
   }
   *j->plan = out;
+}
+
+double gen_plan_launches(const gen_plan *plan) {
+  double n = 0;
+  for (size_t i = 0; i < plan->n; i++) {
+    const gen_loop *loop = plan->launches[i].loop;
+    n += !loop         ? 1
+         : loop->n_odd ? (double)loop->times / 2 /* of odd and even iterations, one more or less */
+                       : (double)loop->times;
+  }
+  return n;
 }
 
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e) {

@@ -17,6 +17,8 @@ void gen_read_call(gen_reader *r);
 void gen_read_cases(gen_reader *r);
 /* gen_read_program -- workspace, stages and source of the table here, in gen_read_stages.c */
 void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds);
+/* gen_read_source -- the key of that name, in gen_read_source.c */
+void gen_read_source(gen_reader *r, const gen_algorithm *of, gen_device_code *code);
 /* gen_read_reference -- the same, of the reference's table, which has nothing else */
 void gen_read_reference(gen_reader *r);
 /* gen_read_element -- the element type named by the text here, in gen_read_args.c */

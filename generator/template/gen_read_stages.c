@@ -16,6 +16,8 @@ typedef struct scope { /* what the stages being read may use */
   gen_program *program;
   unsigned kinds;
   const gen_algorithm *of; /* whose they are */
+  gen_stage_loop *loop;    /* in which they stand; NULL: in none */
+  const char *loop_when;   /* its condition; NULL: always */
 } scope;
 
 /* The template as a whole. */
@@ -351,22 +353,23 @@ static void read_constant(scope *s, gen_stage *stage) {
   }
 }
 
-/* Its own condition, and that its algorithm is chosen. */
+/* Its own condition, that of its loop, and that its algorithm is chosen. */
 static const gen_expr *read_when(scope *s) {
   gen_reader *r = s->r;
-  const gen_expr *x;
-  if (!s->of->guard) {
+  const char *all[3] = {s->of->guard, s->loop_when};
+  if (!all[0] && !all[1]) {
     return gen_condition_at(r, "when", s->kinds);
   }
-  if (gen_enter(r, "when")) {
-    lua_pushfstring(r->L, "%s and (%s)", s->of->guard, gen_text(r, "when"));
-    lua_replace(r->L, -2);
-    x = gen_condition(r, s->kinds);
-    gen_leave(r);
-    return x;
+  all[2] = gen_text_at(r, "when");
+  lua_pushstring(r->L, "");
+  for (int i = 0; i < 3; i++) {
+    if (all[i]) {
+      const char *before = lua_tostring(r->L, -1);
+      lua_pushfstring(r->L, i ? "%s%s(%s)" : "%s%s%s", before, *before ? " and " : "", all[i]);
+      lua_replace(r->L, -2);
+    }
   }
-  lua_pushstring(r->L, s->of->guard);
-  x = gen_condition(r, s->kinds);
+  const gen_expr *x = gen_condition(r, s->kinds);
   lua_pop(r->L, 1);
   return x;
 }
@@ -374,19 +377,136 @@ static const gen_expr *read_when(scope *s) {
 static void read_stage(scope *s, gen_stage *stage) {
   gen_reader *r = s->r;
   if (!gen_is_table(r)) {
-    gen_bad(r, "a stage is { kernel = ... }, { memset = ... } or { constant = ... }");
+    gen_bad(r,
+            "a stage is { kernel = ... }, { memset = ... }, { constant = ... } or { loop = ... }");
   }
   stage->at = gen_here(r);
+  stage->loop = s->loop;
   stage->when = read_when(s);
-  if (gen_enter(r, "constant")) {
-    gen_leave(r);
+  if (has_entry(r, "constant")) {
     read_constant(s, stage);
-  } else if (gen_enter(r, "memset")) {
-    gen_leave(r);
+  } else if (has_entry(r, "memset")) {
     read_memory(s, stage);
   } else {
     read_launch(s, stage);
   }
+}
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static gen_element element_of(scope *s, const gen_stage_operand *o) {
+  return o->from == GEN_FROM_ARG ? s->r->t->args[o->index].element
+                                 : s->program->workspaces[o->index].element;
+}
+
+/* { "x", "y" }, which exchange their places after each iteration */
+static void read_swap(scope *s, gen_stage_operand pair[2]) {
+  gen_reader *r = s->r;
+  if (gen_list(r, "swap", NULL) != 2) {
+    gen_bad(r, "swap lists pairs of buffers, { { \"x\", \"y\" } }");
+  }
+  for (int i = 0; i < 2; i++) {
+    gen_need_at(r, i + 1, "a buffer");
+    pair[i] = find_operand(s, gen_text(r, "a buffer"));
+    if (pair[i].from == GEN_FROM_ARG && r->t->pub.args[pair[i].index].dir == GEN_SCALAR) {
+      gen_bad(r, "'%s' is a scalar; swap exchanges buffers", r->t->pub.args[pair[i].index].name);
+    }
+    gen_leave(r);
+  }
+  const gen_element a = element_of(s, &pair[0]), b = element_of(s, &pair[1]);
+  if (a.field != b.field || (a.field < 0 && a.type != b.type)) {
+    gen_bad(r, "swap exchanges buffers of one type");
+  }
+}
+
+static void read_swaps(scope *s, gen_stage_loop *loop) {
+  gen_reader *r = s->r;
+  if (!gen_enter(r, "swap")) {
+    return;
+  }
+  loop->n_swaps = gen_bounded_list(r, "swap", MAX_OPERANDS);
+  gen_stage_operand(*pairs)[2] = gen_make(r, loop->n_swaps * sizeof *pairs);
+  for (size_t i = 0; i < loop->n_swaps; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a pair of buffers");
+    read_swap(s, pairs[i]);
+    gen_leave(r);
+  }
+  loop->swaps = (const gen_stage_operand(*)[2])pairs;
+  gen_leave(r);
+}
+
+/* { times = "steps", swap = { { "x", "y" } }, graph = "LOOP == 'graph'" } */
+static gen_stage_loop *read_loop(scope *s) {
+  static const char *const keys[] = {"times", "swap", "graph", NULL};
+  gen_reader *r = s->r;
+  gen_stage_loop *loop = GEN_MAKE(r, gen_stage_loop, 1);
+  gen_need(r, "loop");
+  if (has_entry(r, "while_word")) {
+    gen_bad(r, "loops until a word is 0 are not supported yet; a loop has 'times'");
+  }
+  gen_keys(r, keys);
+  loop->times = gen_numeric_at(r, "times", s->kinds);
+  if (!loop->times) {
+    gen_bad(r, "'times' is missing here: how often the stages run");
+  }
+  read_swaps(s, loop);
+  loop->graph = gen_condition_at(r, "graph", s->kinds);
+  gen_leave(r);
+  return loop;
+}
+
+static size_t read_list(scope *s, gen_stage *out, size_t most);
+
+/* The stages of a loop, in the loop's condition. */
+static size_t read_loop_stages(scope *s, gen_stage *out, size_t most) {
+  static const char *const keys[] = {"loop", "stages", "when", NULL};
+  gen_reader *r = s->r;
+  scope inner = *s;
+  gen_keys(r, keys);
+  if (s->loop) {
+    gen_bad(r, "a loop in a loop is not supported");
+  }
+  inner.loop = read_loop(s);
+  inner.loop_when = gen_text_at(r, "when");
+  gen_need(r, "stages");
+  const size_t n = read_list(&inner, out, most);
+  gen_leave(r);
+  return n;
+}
+
+/* Those of the list here; returns how many there are, loops counted by what is in them. */
+static size_t read_list(scope *s, gen_stage *out, size_t most) {
+  gen_reader *r = s->r;
+  const size_t entries = gen_bounded_list(r, "stages", most);
+  size_t n = 0;
+  if (!entries) {
+    gen_bad(r, "there are no stages");
+  }
+  for (size_t i = 0; i < entries; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a stage");
+    if (has_entry(r, "loop")) {
+      n += read_loop_stages(s, out + n, most - n);
+    } else {
+      read_stage(s, &out[n++]);
+    }
+    gen_leave(r);
+  }
+  return n;
+}
+
+/* Of the list here, those in loops included. */
+static size_t count_list(gen_reader *r) {
+  const size_t entries = gen_bounded_list(r, "stages", MAX_STAGES);
+  size_t n = entries;
+  for (size_t i = 0; i < entries; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a stage");
+    if (has_entry(r, "loop") && gen_enter(r, "stages")) {
+      n += gen_bounded_list(r, "stages", MAX_STAGES);
+      gen_leave(r);
+    }
+    gen_leave(r);
+  }
+  return n;
 }
 
 /* Behind those that are there already. */
@@ -394,114 +514,18 @@ static void read_stages(scope *s) {
   gen_reader *r = s->r;
   gen_program *p = s->program;
   gen_part_need(r, s->of, "stages");
-  size_t n = gen_bounded_list(r, "stages", MAX_STAGES);
-  if (!n) {
-    gen_bad(r, "there are no stages");
-  }
-  gen_stage *stages = GEN_MAKE(r, gen_stage, p->n_stages + n);
+  const size_t most = count_list(r);
+  gen_stage *stages = GEN_MAKE(r, gen_stage, p->n_stages + most);
   for (size_t i = 0; i < p->n_stages; i++) {
     stages[i] = p->stages[i];
   }
-  for (size_t i = 0; i < n; i++) {
-    gen_need_at(r, (int64_t)i + 1, "a stage");
-    read_stage(s, &stages[p->n_stages + i]);
-    gen_leave(r);
-  }
+  const size_t n = read_list(s, stages + p->n_stages, most);
   p->stages = stages;
   p->n_stages += n;
   gen_part_leave(r, s->of);
 }
 
-/* ---- source ---------------------------------------------------------------------------------- */
-
-static const char *line_start(const str *file, int line) {
-  const char *p = file->p;
-  for (; line > 1 && (p = strchr(p, '\n')); line--) {
-    p++;
-  }
-  return p ? p : file->p;
-}
-
-/* memmem reads all of such a long text before it starts looking; here its first bytes tell. */
-static const char *find(const char *p, const char *end, const char *text, size_t n) {
-  while ((p = memmem(p, (size_t)(end - p), text, n < 32 ? n : 32))) {
-    if ((size_t)(end - p) >= n && !memcmp(p, text, n)) {
-      return p;
-    }
-    p++;
-  }
-  return NULL;
-}
-
-/* Line of the file where the text stands, looked for from its key on. A text that Lua code put
- * together stands nowhere (*there is NULL), and gets the key's line. */
-static gen_line find_text(gen_reader *r, const char *text, size_t n, const char **there) {
-  const str *file = &r->t->text;
-  gen_line at = gen_here(r);
-  const char *from = line_start(file, at.line);
-  const char *found = find(from, file->p + file->n, text, n);
-  for (const char *p = from; found && (p = memchr(p, '\n', (size_t)(found - p))); p++) {
-    at.line++;
-  }
-  *there = found;
-  return at;
-}
-
-/* As it stands in the program, or else a copy; a newline ends the last line, too. */
-static void keep_source(gen_reader *r, const char *text, size_t n, const char *there,
-                        gen_script_source *out) {
-  const bool ends = text[n - 1] == '\n';
-  if (r->t->builtin && there && ends) {
-    out->text = r->t->builtin->text + (there - r->t->text.p);
-    out->n = n;
-    return;
-  }
-  char *copy = gen_make(r, n + 2);
-  memcpy(copy, text, n);
-  copy[n] = '\n';
-  out->text = copy;
-  out->n = n + !ends;
-}
-
-/* "file.cu": one word, as no source text is. */
-static bool names_file(const char *text, size_t n) {
-  return !memchr(text, '\n', n) &&
-         ((n > 3 && !strcmp(text + n - 3, ".cu")) || (n > 4 && !strcmp(text + n - 4, ".cuh")));
-}
-
-/* The text that stands in a file beside the template. */
-static void read_file(gen_reader *r, const char *name, gen_script_source *out) {
-  const gen_line before = r->b->at;
-  r->b->at = gen_here(r);
-  out->text = gen_read_included(r->b, r->t, name, &out->n, &out->at.path);
-  out->at.line = 1;
-  r->b->at = before;
-}
-
-static void read_text(gen_reader *r, const char *text, size_t n, gen_script_source *out) {
-  const char *there;
-  out->at = find_text(r, text, n, &there);
-  keep_source(r, text, n, there, out);
-}
-
-static void read_source(scope *s, gen_device_code *code) {
-  gen_reader *r = s->r;
-  gen_part_need(r, s->of, "source");
-  size_t n;
-  const char *text = gen_text_here(r, "source", &n);
-  gen_script_source source = {.include = gen_read_included, .ud = r->t, .plain = r->t->plain};
-  if (!n) {
-    gen_bad(r, "the source is empty");
-  }
-  if (names_file(text, n)) {
-    read_file(r, text, &source);
-    r->t->has_source = true;
-  } else {
-    read_text(r, text, n, &source);
-  }
-  gen_script_new(r->b, r->a, &source, &code->script);
-  gen_part_leave(r, s->of);
-}
+/* ---- algorithms ------------------------------------------------------------------------------ */
 
 static bool has_part(scope *s, const char *key) {
   const bool has = gen_part_enter(s->r, s->of, key);
@@ -527,7 +551,7 @@ static void read_source_of(scope *s, const gen_algorithm *of, gen_device_code *c
   if (!has_part(s, "source")) {
     s->of = &whole;
   }
-  read_source(s, code);
+  gen_read_source(s->r, s->of, code);
   s->of = of;
 }
 
@@ -585,7 +609,7 @@ static void read_flags(gen_reader *r, gen_program *p, unsigned kinds) {
 
 static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n_algorithms) {
   gen_workspace *w = GEN_MAKE(r, gen_workspace, MAX_WORKSPACES);
-  scope s = {r, p, kinds, &whole};
+  scope s = {r, p, kinds, &whole, NULL, NULL};
   p->workspaces = w;
   p->n_codes = n_algorithms ? n_algorithms : 1;
   p->codes = GEN_MAKE(r, gen_device_code, p->n_codes);
@@ -595,7 +619,7 @@ static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n
     read_algorithms(&s, w);
   } else {
     read_stages(&s);
-    read_source(&s, &p->codes[0]);
+    gen_read_source(r, s.of, &p->codes[0]);
   }
 }
 

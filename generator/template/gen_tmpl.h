@@ -58,16 +58,23 @@ typedef struct gen_stage_tensor {
   gen_stage_operand strides[GEN_MAX_RANK - 1];
 } gen_stage_tensor;
 
+typedef struct gen_stage_loop {  /* around stages that follow each other */
+  const gen_expr *times, *graph; /* graph NULL: never */
+  const gen_stage_operand (*swaps)[2];
+  size_t n_swaps;
+} gen_stage_loop;
+
 typedef struct gen_stage {
   gen_line at;
-  const char *kernel;   /* NULL: sets memory */
+  const gen_stage_loop *loop; /* NULL: in none */
+  const char *kernel;         /* NULL: sets memory */
   const char *symbol;   /* kernel NULL: a __constant__ variable that gets a buffer's contents */
   const char *instance; /* of a C++ template that the kernel calls; or NULL */
   const gen_expr *when; /* NULL: always */
   const gen_expr *overlap, *early, *cooperative; /* NULL: never */
-  const gen_expr *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
-  const gen_expr *work[GEN_MAX_WORK];        /* of a block; NULL: 0 */
-  const gen_expr *fill, *nbytes;             /* memory stages; nbytes NULL: the whole workspace */
+  const gen_expr *grid[3], *block[3], *smem;     /* NULL: 1, 1, 0 */
+  const gen_expr *work[GEN_MAX_WORK];            /* of a block; NULL: 0 */
+  const gen_expr *fill, *nbytes; /* memory stages; nbytes NULL: the whole workspace */
   const gen_stage_operand *operands;
   size_t n_operands;
 } gen_stage;

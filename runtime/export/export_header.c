@@ -422,6 +422,42 @@ static void add_memory(const sheet *h, const gen_launch *l, size_t stage) {
   str_addf(h->out, ", %u, %lluu, stream);\n", l->fill, (unsigned long long)l->nbytes);
 }
 
+static void add_stage(const sheet *h, size_t i) {
+  const gen_launch *l = &h->plan->launches[i];
+  l->kernel ? add_launch(h, l, i) : l->symbol ? add_copy(h, l, i) : add_memory(h, l, i);
+}
+
+/* Stages [from, from + n), further to the right. */
+static void add_indented(const sheet *h, size_t from, size_t n, const char *indent) {
+  auto_str body = {0};
+  sheet inner = *h;
+  inner.out = &body;
+  for (size_t i = from; i < from + n; i++) {
+    add_stage(&inner, i);
+  }
+  for (const char *line = str_text(&body), *end; (end = strchr(line, '\n')); line = end + 1) {
+    str_addf(h->out, "%s%.*s\n", indent, (int)(end - line), line);
+  }
+}
+
+/* The stages of the loop that begins at stage i; returns how many there are. */
+static size_t add_loop(const sheet *h, size_t i) {
+  const gen_loop *loop = h->plan->launches[i].loop;
+  str_addf(h->out, "  for (unsigned step%zu = 0; !rc && step%zu < %lluu; step%zu++) {\n", i, i,
+           (unsigned long long)loop->times, i);
+  if (loop->n_odd) {
+    str_addf(h->out, "    if (step%zu %% 2 == 0) {\n", i);
+    add_indented(h, i, loop->n, "    ");
+    str_add(h->out, "    } else {\n");
+    add_indented(h, i + loop->n, loop->n_odd, "    ");
+    str_add(h->out, "    }\n");
+  } else {
+    add_indented(h, i, loop->n, "  ");
+  }
+  str_add(h->out, "  }\n");
+  return loop->n + loop->n_odd;
+}
+
 static void add_launches(const sheet *h) {
   str_addf(h->out,
            "/* %s_launch -- asynchronous, on the stream.\n"
@@ -432,9 +468,12 @@ static void add_launches(const sheet *h) {
   add_parameters(h);
   str_add(h->out, ") {\n");
   add_locals(h);
-  for (size_t i = 0; i < h->plan->n; i++) {
-    const gen_launch *l = &h->plan->launches[i];
-    l->kernel ? add_launch(h, l, i) : l->symbol ? add_copy(h, l, i) : add_memory(h, l, i);
+  for (size_t i = 0; i < h->plan->n;) {
+    if (h->plan->launches[i].loop) {
+      i += add_loop(h, i);
+    } else {
+      add_stage(h, i++);
+    }
   }
   str_add(h->out, "  return rc;\n}\n\n");
 }

@@ -36,7 +36,7 @@ void model_work_of(gen_instance *g, const gen_config *c, model_work *out) {
         chooser_add_launch(w, volume(l->grid), volume(l->block), l->smem, l->work);
       }
     }
-    w->launches = (double)plan->n; /* what sets memory counts, too */
+    w->launches = gen_plan_launches(plan); /* what sets memory counts, too */
     w->flops = plan->flops;
     w->bytes = plan->bytes;
     out->config = *c;

@@ -60,6 +60,27 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
 } stage;
 
+typedef struct loaded_loop { /* stages [first, first + n), then n_odd for odd iterations */
+  size_t first, n, n_odd;
+  uint64_t times;
+  bool graph;
+} loaded_loop;
+
+/* One iteration after the other, recorded for these arguments. */
+typedef struct loaded_graph {
+  rt_loaded *l;
+  const loaded_loop *loop;
+  uint64_t *key; /* per argument of the template its value, then the workspace */
+  const void **args;
+  rt_graph *made;
+} loaded_graph;
+
+typedef struct loaded_graphs {
+  pthread_mutex_t turn;
+  loaded_graph **list;
+  size_t n, next, most; /* next: the one that the next new graph replaces */
+} loaded_graphs;
+
 struct rt_loaded {
   rt_device *d;
   stage *stages;
@@ -73,7 +94,22 @@ struct rt_loaded {
   rt_ptr workspace;                                 /* ours, 0 until reserved */
   enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
   rt_function_info info;
-  bool fills; /* variables of the module */
+  bool fills;    /* variables of the module */
+  bool in_steps; /* it fills variables, or has loops */
+  loaded_loop *loops;
+  size_t n_loops;
+  uint8_t *arg_nbytes; /* per argument: of those that launches in loops take; 0: none does */
+  size_t n_args;
+  loaded_graphs graphs;
 };
+
+/* loaded_launch_stage -- one launch */
+int loaded_launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
+                        rt_ptr workspace, err *e);
+/* loaded_launch_steps -- all, of a plan with loops or variables (run_steps.c) */
+int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                        err *e);
+/* loaded_graphs_free -- those recorded by loaded_launch_steps */
+void loaded_graphs_free(rt_loaded *l);
 
 #endif

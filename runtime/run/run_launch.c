@@ -98,36 +98,20 @@ static inline __attribute__((always_inline)) int launch_stage(rt_loaded *l, cons
                    : run(l, s, stream, params, e);
 }
 
-static inline __attribute__((always_inline)) int
-launch_all(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace, err *e) {
-  for (const stage *now = l->stages, *end = now + l->n_stages; now < end; now++) {
-    TRY(launch_stage(l, now, s, args, workspace, e));
-  }
-  return 0;
-}
-
-/* What is being captured into a graph is ordered by whoever launches the graph. */
-static __attribute__((noinline)) int
-launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace, err *e) {
-  const rt_device_ops *ops = l->d->ops;
-  loaded_image *m = l->image;
-  const bool ordered = m->done && !(ops->capturing && ops->capturing(l->d, s));
-  pthread_mutex_lock(&m->turn);
-  int rc = ordered && m->launched && m->last != s ? ops->stream_wait(l->d, s, m->done, e) : 0;
-  rc = rc ? rc : launch_all(l, s, args, workspace, e);
-  if (!rc && ordered) {
-    rc = ops->event_record(l->d, m->done, s, e);
-    m->last = s;
-    m->launched = true;
-  }
-  pthread_mutex_unlock(&m->turn);
-  return rc;
+int loaded_launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
+                        rt_ptr workspace, err *e) {
+  return launch_stage(l, s, stream, args, workspace, e);
 }
 
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e) {
-  return __builtin_expect(l->fills, 0) ? launch_in_turn(l, s, args, workspace, e)
-                                       : launch_all(l, s, args, workspace, e);
+  if (__builtin_expect(l->in_steps, 0)) {
+    return loaded_launch_steps(l, s, args, workspace, e);
+  }
+  for (const stage *now = l->stages, *end = now + l->n_stages; now < end; now++) {
+    TRY(launch_stage(l, now, s, args, workspace, e));
+  }
+  return 0;
 }
 
 int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e) {

@@ -43,6 +43,9 @@ static int constant(rt_loaded *l, uint64_t bits, operand *out, err *e) {
 
 static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, const gen_operand *o,
                    operand *out, err *e) {
+  if (o->from == GEN_FROM_ARG && l->n_loops) {
+    l->arg_nbytes[o->index] = (uint8_t)(o->nbytes ? o->nbytes : sizeof(rt_ptr));
+  }
   if (o->from == GEN_FROM_VALUE) {
     return constant(l, o->bits, out, e);
   }
@@ -306,8 +309,42 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                         : 0;
 }
 
+static size_t count_loops(const gen_plan *plan) {
+  size_t n = 0;
+  for (size_t i = 0; i < plan->n; i++) {
+    n += plan->launches[i].loop && (!i || plan->launches[i - 1].loop != plan->launches[i].loop);
+  }
+  return n;
+}
+
+static int copy_loops(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
+  l->n_args = t->n_args;
+  if (l->n_args > LOADED_OPERANDS) {
+    return err_set(e, ERR_LIMIT, "%s has %zu arguments; at most %d", t->name, t->n_args,
+                   LOADED_OPERANDS);
+  }
+  l->loops = ARENA_ARRAY(&l->memory, loaded_loop, count_loops(plan) + 1);
+  l->arg_nbytes = ARENA_ARRAY(&l->memory, uint8_t, t->n_args + 1);
+  if (!l->loops || !l->arg_nbytes) {
+    return err_nomem(e);
+  }
+  memset(l->arg_nbytes, 0, t->n_args + 1);
+  for (size_t i = 0; i < plan->n; i++) {
+    const gen_loop *from = plan->launches[i].loop;
+    if (from && (!i || plan->launches[i - 1].loop != from)) {
+      l->loops[l->n_loops++] = (loaded_loop){.first = i,
+                                             .n = from->n,
+                                             .n_odd = from->n_odd,
+                                             .times = from->times,
+                                             .graph = from->graph};
+    }
+  }
+  return 0;
+}
+
 static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
   TRY(copy_workspaces(l, plan, e));
+  TRY(copy_loops(l, t, plan, e));
   l->stages = ARENA_ARRAY(&l->memory, stage, plan->n + 1);
   if (!l->stages) {
     return err_nomem(e);
@@ -315,6 +352,7 @@ static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, 
   for (; l->n_stages < plan->n; l->n_stages++) {
     TRY(make_stage(l, t, plan, &plan->launches[l->n_stages], &l->stages[l->n_stages], e));
   }
+  l->in_steps = l->fills || l->n_loops;
   return 0;
 }
 
@@ -361,6 +399,7 @@ static int make(rt_device *d, loaded_image *image, const void *bytes, size_t nby
     drop_image(d, image);
     return err_nomem(e);
   }
+  pthread_mutex_init(&l->graphs.turn, NULL);
   l->d = d;
   l->image = image;
   l->bytes = bytes;
@@ -391,6 +430,7 @@ int rt_loaded_new_from(rt_loaded *same, const gen_template *t, const gen_plan *p
 
 void rt_loaded_free(rt_loaded *l) {
   if (l) {
+    loaded_graphs_free(l);
     l->d->ops->release(l->d, l->workspace);
     drop_image(l->d, l->image);
     arena_clear(&l->memory);

@@ -55,7 +55,7 @@ static int describe_load(tuned_kernel *k, const gen_plan *plan, int64_t spill, e
   }
   k->is_empty = k->is_empty || !plan->n;
   if (k->info.expected_sec > 0 && k->info.origin != TUNED_EXACT) {
-    k->info.expected_sec = fmax(k->info.expected_sec, LAUNCH_LEAST_SEC * (double)plan->n);
+    k->info.expected_sec = fmax(k->info.expected_sec, LAUNCH_LEAST_SEC * gen_plan_launches(plan));
   }
   k->info.workspace_nbytes = (int64_t)rt_loaded_workspace_nbytes(k->loaded);
   k->has_workspace = k->info.workspace_nbytes;

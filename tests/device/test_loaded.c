@@ -180,9 +180,110 @@ TEST(test_cooperative) {
   }
 }
 
+static bool is_captured;
+
+static bool captured(rt_device *d, rt_stream s) {
+  (void)d, (void)s;
+  return is_captured;
+}
+
+/* Three iterations, in which buffers change places, then one launch. */
+static const gen_operand there[] = {{.from = GEN_FROM_ARG, .index = 2},
+                                    {.from = GEN_FROM_ARG, .index = 1},
+                                    {.from = GEN_FROM_WORKSPACE, .index = 0},
+                                    {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 77}};
+static const gen_operand back[] = {{.from = GEN_FROM_WORKSPACE, .index = 0},
+                                   {.from = GEN_FROM_ARG, .index = 1},
+                                   {.from = GEN_FROM_ARG, .index = 2},
+                                   {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 78}};
+static uint64_t seen[16], n_seen;
+
+static void see(fake *f, void **args) {
+  (void)f;
+  seen[n_seen++ % 16] = FAKE_ARG(args, 0, uint64_t);
+}
+
+/* A graph is recorded for each set of arguments and launched again for the same ones. */
+TEST(test_loops) {
+  static const fake_function see_only[] = {{"look", see, 1e-6}, {NULL, NULL, 0}};
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  char x[2][16], workspace[256];
+  double a = 1;
+  gen_loop loop = {.times = 3, .n = 1, .n_odd = 1};
+  const gen_launch launches[] = {
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = there, .n_operands = 4, .loop = &loop},
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = back, .n_operands = 4, .loop = &loop},
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = &there[3], .n_operands = 1}};
+  const uint64_t workspaces[] = {8}, values[] = {1, 0, 0};
+  const gen_plan plan = {
+      .launches = launches, .n = 3, .workspaces = workspaces, .n_workspaces = 1, .values = values};
+  const rt_ptr w = (rt_ptr)(uintptr_t)workspace;
+  for (int graph = 0; graph < 3; graph++) { /* none, graphs, graphs in a capture */
+    rt_device_ops able = fake_ops;
+    able.capturing = captured;
+    is_captured = graph == 2;
+    loop.graph = graph > 0;
+    fake_init(&f, see_only);
+    f.device.ops = &able;
+    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+    for (int again = 0; again < 4; again++) {
+      const rt_ptr px = (rt_ptr)(uintptr_t)x[again % 2];
+      const void *args[] = {NULL, &a, &px};
+      n_seen = 0;
+      assert_int_equal(rt_loaded_launch_in(l, NULL, args, w, &e), 0);
+      assert_int_equal(n_seen, 4);
+      assert_true(seen[0] == px && seen[1] == w && seen[2] == px && seen[3] == 77);
+      assert_int_equal(f.graphs, graph != 1 ? 0 : again < 2 ? again + 1 : 2);
+    }
+    rt_loaded_free(l);
+    assert_int_equal(f.live, 0);
+  }
+}
+
+static void nothing(fake *f, void **args) {
+  (void)f, (void)args;
+}
+
+static int graph_launched(rt_device *d, rt_graph *g, rt_stream s, err *e) {
+  (void)g, (void)s;
+  return fake_call(d, e);
+}
+
+/* Of graphs with many launches few are kept; one that cannot be made leaves nothing behind. */
+TEST(test_many_graphs) {
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  double a = 1;
+  gen_loop loop = {.times = 1 << 16, .n = 1, .graph = true};
+  const gen_launch launch = {"look",          {1, 1, 1},    {32, 1, 1}, .operands = &there[1],
+                             .n_operands = 1, .loop = &loop};
+  const uint64_t values[] = {1, 0, 0};
+  const gen_plan plan = {.launches = &launch, .n = 1, .values = values};
+  const void *args[] = {NULL, &a, NULL};
+  fake_init(&f, (const fake_function[]){{"look", nothing, 1e-6}, {NULL, NULL, 0}});
+  rt_device_ops able = fake_ops;
+  able.graph_launch = graph_launched;
+  f.device.ops = &able;
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+  const int live = f.live;
+  for (int i = 0; i < 5; i++, a += 1) {
+    assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+    assert_int_equal(f.live, live + (i < 2 ? i + 1 : 2));
+    f.fail_at = f.calls + 1;
+    a += 1;
+    assert_int_not_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+    err_clear(&e);
+    f.fail_at = 0;
+  }
+  rt_loaded_free(l);
+  assert_int_equal(f.live, 0);
+}
+
 static char constant_memory[16];
 static int stream_waits;
-static bool is_captured;
 
 static int find_constant(rt_device *d, rt_module *m, const char *name, rt_ptr *p, size_t *nbytes,
                          err *e) {
@@ -196,11 +297,6 @@ static int count_waits(rt_device *d, rt_stream s, rt_event *ev, err *e) {
   (void)s, (void)ev;
   stream_waits++;
   return fake_call(d, e);
-}
-
-static bool captured(rt_device *d, rt_stream s) {
-  (void)d, (void)s;
-  return is_captured;
 }
 
 /* A variable belongs to the module, so launches on another stream wait for the last one, of any plan

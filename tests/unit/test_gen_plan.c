@@ -46,6 +46,78 @@ TEST(plans_tell_the_work_of_a_block) {
   street_close(&s);
 }
 
+#define MINI_SET "{ memset = 'sums', value = 255, when = \"kind == 'safe'\" },"
+#define MINI_LOOP(loop)                                                                            \
+  "{ loop = { " loop " }, when = \"kind == 'safe'\", stages = { " MINI_LOOPED " } },"
+#define MINI_LOOPED                                                                                \
+  "{ memset = 'y', nbytes = 4 }, { kernel = 'more', grid = 'n', block = 'B', args = { 'x', 'y', 'sums' }, when = 'n > 30' }"
+
+/* Launches of an iteration, then those of odd ones, in which buffers have changed places. */
+TEST(plans_hold_loops) {
+  static const struct {
+    const char *problem;
+    uint64_t times;
+    size_t n, odd;
+    double launches;
+  } cases[] = {{"n=50 kind=safe", 5, 2, 2, 10 + 1},
+               {"n=20 kind=safe", 2, 1, 1, 2 + 1},
+               {"n=10 kind=safe", 1, 1, 0, 1 + 1},
+               {"n=9 kind=safe", 0, 0, 0, 1},
+               {"n=50 kind=fast", 0, 0, 0, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    auto_street s = street_mini(
+        MINI_SET, MINI_LOOP("times = 'n // 10', swap = { { 'x', 'y' } }, graph = 'B == 32'"),
+        cases[i].problem);
+    const gen_plan *p;
+    assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+    assert_int_equal(p->n, cases[i].n + cases[i].odd + 1);
+    assert_true(gen_plan_launches(p) == cases[i].launches);
+    assert_null(p->launches[p->n - 1].loop);
+    const gen_loop *loop = p->launches[0].loop;
+    if (!cases[i].n) {
+      assert_null(loop);
+      continue;
+    }
+    assert_int_equal(loop->times, cases[i].times);
+    assert_int_equal(loop->n, cases[i].n);
+    assert_int_equal(loop->n_odd, cases[i].odd);
+    assert_true(loop->graph);
+    assert_int_equal(p->launches[0].operands->index, 3);
+    if (cases[i].odd) {
+      assert_int_equal(p->launches[loop->n].operands->index, 2);
+      assert_ptr_equal(p->launches[loop->n].loop, loop);
+    }
+    if (cases[i].odd > 1) {
+      const gen_operand *more = p->launches[loop->n + 1].operands;
+      assert_true(more[0].index == 3 && more[1].index == 2);
+      assert_int_equal(more[2].from, GEN_FROM_WORKSPACE);
+    }
+  }
+}
+
+TEST(wrong_loops_are_refused) {
+  static const char *const wrong[][2] = {
+      {MINI_LOOP("while_word = 'sums'"), "loops until a word is 0 are not supported yet"},
+      {MINI_LOOP("swap = { { 'sums', 'y' } }"), "'times' is missing here"},
+      {MINI_LOOP("times = 3, swap = { { 'sums' } }"), "swap lists pairs of buffers"},
+      {MINI_LOOP("times = 3, swap = { { 'n', 'y' } }"), "'n' is a scalar; swap exchanges buffers"},
+      {MINI_LOOP("times = 3, swap = { { 'z', 'y' } }"), "there is no argument or workspace 'z'"},
+      {MINI_LOOP("times = 3, often = 4"), "'often' means nothing here"},
+      {"{ loop = { times = 3 }, stages = {} },", "there are no stages"},
+      {"{ loop = { times = 3 } },", "'stages' is missing here"},
+      {"{ loop = { times = 2 }, stages = { " MINI_LOOP("times = 3") " } },",
+       "a loop in a loop is not supported"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    gen_template *t = NULL;
+    err e = {0};
+    assert_fails(mini_open(NULL, MINI_SET, wrong[i][0], &t, &e), &e, ERR_TEMPLATE, wrong[i][1]);
+  }
+  auto_street s = street_mini(MINI_SET, MINI_LOOP("times = 'n - 60'"), "n=50 kind=safe");
+  const gen_plan *p;
+  assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE,
+               "times is -10; it can be 0");
+}
+
 TEST(plans_describe_tensors) {
   street s = street_mini("{ 'i32', 'TILE' }",
                          "{ tensor = 'x', dims = { 'n', 3 }, strides = { '2 * n' }, "

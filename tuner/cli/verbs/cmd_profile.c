@@ -27,9 +27,11 @@ static int profile_stage(profiler *x, const str *ptx, const gen_plan *plan, size
   rt_timing how = {0};
   rt_emu_stats stats;
   str s = {0};
-  one.launches = &plan->launches[i];
+  gen_launch launch = plan->launches[i];
+  launch.loop = NULL;
+  one.launches = &launch;
   one.n = 1;
-  if (!one.launches->kernel) {
+  if (!launch.kernel) {
     return 0;
   }
   TRY(rt_loaded_new(x->k.device, str_text(ptx), ptx->n, x->k.t, &one, &loaded, e));
@@ -48,7 +50,11 @@ static int profile_plan(profiler *x, const str *ptx, err *e) {
   rt_emu_set_checks(x->k.device, false);
   rt_emu_set_sample(x->k.device, SAMPLED_BLOCKS);
   for (size_t i = 0; i < plan->n; i++) {
+    const gen_loop *loop = plan->launches[i].loop;
     TRY(profile_stage(x, ptx, plan, i, e));
+    const bool ends =
+        loop && loop->n_odd && i + 1 >= loop->n && plan->launches[i + 1 - loop->n].loop == loop;
+    i += ends ? loop->n_odd : 0; /* odd iterations are like even ones */
   }
   return 0;
 }

@@ -1,0 +1,190 @@
+/* run_steps.c -- launches of plans that need more than one launch after another: variables of the
+ * module that are filled before, and loops.
+ *
+ * A loop whose iterations are launched as a graph is recorded for the arguments of the launch; the
+ * graph is launched again where the same arguments come again, as in a program that keeps its
+ * buffers. In a caller's capture, and where a device has no graphs, the host launches each iteration. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "loaded.h"
+
+enum { GRAPHS = 1024, GRAPH_NODES = 1 << 17 }; /* most that are kept, and their launches */
+
+/* ---- loops ----------------------------------------------------------------------------------- */
+
+static int launch_iterations(rt_loaded *l, const loaded_loop *loop, rt_stream s,
+                             const void *const *args, rt_ptr workspace, err *e) {
+  for (uint64_t i = 0; i < loop->times; i++) {
+    const stage *first = &l->stages[loop->first + (loop->n_odd && i % 2 ? loop->n : 0)];
+    for (size_t k = 0; k < loop->n; k++) {
+      TRY(loaded_launch_stage(l, &first[k], s, args, workspace, e));
+    }
+  }
+  return 0;
+}
+
+static int record(void *graph, rt_stream s, err *e) {
+  const loaded_graph *g = graph;
+  return launch_iterations(g->l, g->loop, s, g->args, g->key[g->l->n_args], e);
+}
+
+static void free_graph(rt_device *d, loaded_graph *g) {
+  if (g) {
+    d->ops->graph_free(d, g->made);
+    free(g->key);
+    free(g->args);
+    free(g);
+  }
+}
+
+static void read_key(const rt_loaded *l, const void *const *args, rt_ptr workspace, uint64_t *key) {
+  for (size_t i = 0; i < l->n_args; i++) {
+    key[i] = 0;
+    if (l->arg_nbytes[i]) {
+      memcpy(&key[i], args[i], l->arg_nbytes[i]);
+    }
+  }
+  key[l->n_args] = workspace;
+}
+
+static loaded_graph *find_graph(const loaded_graphs *all, const loaded_loop *loop,
+                                const uint64_t *key, size_t n) {
+  for (size_t i = 0; i < all->n; i++) {
+    loaded_graph *g = all->list[i];
+    if (g->loop == loop && !memcmp(g->key, key, n * sizeof *key)) {
+      return g;
+    }
+  }
+  return NULL;
+}
+
+static size_t graphs_most(const loaded_loop *loop) {
+  const uint64_t fit = GRAPH_NODES / (loop->times * loop->n + 1);
+  return fit < 2 ? 2 : fit > GRAPHS ? GRAPHS : (size_t)fit;
+}
+
+/* In a free place, or that of the oldest one. */
+static int keep_graph(loaded_graphs *all, loaded_graph *g, rt_device *d, err *e) {
+  if (!all->list) {
+    all->most = graphs_most(g->loop);
+    all->list = calloc(all->most, sizeof *all->list);
+  }
+  if (!all->list) {
+    return err_nomem(e);
+  }
+  if (all->n < all->most) {
+    all->list[all->n++] = g;
+    return 0;
+  }
+  free_graph(d, all->list[all->next]);
+  all->list[all->next] = g;
+  all->next = (all->next + 1) % all->most;
+  return 0;
+}
+
+static int record_graph(loaded_graph *g, const uint64_t *key, err *e) {
+  rt_loaded *l = g->l;
+  const size_t n = l->n_args + 1;
+  g->key = malloc(n * sizeof *key);
+  g->args = calloc(n, sizeof *g->args);
+  if (!g->key || !g->args) {
+    return err_nomem(e);
+  }
+  memcpy(g->key, key, n * sizeof *key);
+  for (size_t i = 0; i < l->n_args; i++) {
+    g->args[i] = &g->key[i]; /* little-endian, as constants are */
+  }
+  TRY(l->d->ops->graph_new(l->d, record, g, &g->made, e));
+  return keep_graph(&l->graphs, g, l->d, e);
+}
+
+static int new_graph(rt_loaded *l, const loaded_loop *loop, const uint64_t *key, loaded_graph **out,
+                     err *e) {
+  loaded_graph *g = calloc(1, sizeof *g);
+  if (!g) {
+    return err_nomem(e);
+  }
+  g->l = l;
+  g->loop = loop;
+  const int rc = record_graph(g, key, e);
+  if (rc) {
+    free_graph(l->d, g);
+    return rc;
+  }
+  *out = g;
+  return 0;
+}
+
+static int launch_graph(rt_loaded *l, const loaded_loop *loop, rt_stream s, const uint64_t *key,
+                        err *e) {
+  loaded_graph *g = find_graph(&l->graphs, loop, key, l->n_args + 1);
+  TRY(g ? 0 : new_graph(l, loop, key, &g, e));
+  return l->d->ops->graph_launch(l->d, g->made, s, e);
+}
+
+static int launch_as_graph(rt_loaded *l, const loaded_loop *loop, rt_stream s,
+                           const void *const *args, rt_ptr workspace, err *e) {
+  uint64_t key[LOADED_OPERANDS + 1];
+  read_key(l, args, workspace, key);
+  pthread_mutex_lock(&l->graphs.turn);
+  const int rc = launch_graph(l, loop, s, key, e);
+  pthread_mutex_unlock(&l->graphs.turn);
+  return rc;
+}
+
+static int launch_loop(rt_loaded *l, const loaded_loop *loop, rt_stream s, const void *const *args,
+                       rt_ptr workspace, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  const bool graph = loop->graph && loop->times > 1 && ops->graph_new &&
+                     !(ops->capturing && ops->capturing(l->d, s));
+  return (graph ? launch_as_graph : launch_iterations)(l, loop, s, args, workspace, e);
+}
+
+static int launch_all(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                      err *e) {
+  const loaded_loop *loop = l->loops, *end = loop + l->n_loops;
+  for (size_t i = 0; i < l->n_stages;) {
+    if (loop < end && loop->first == i) {
+      TRY(launch_loop(l, loop, s, args, workspace, e));
+      i += loop->n + loop->n_odd;
+      loop++;
+    } else {
+      TRY(loaded_launch_stage(l, &l->stages[i++], s, args, workspace, e));
+    }
+  }
+  return 0;
+}
+
+void loaded_graphs_free(rt_loaded *l) {
+  for (size_t i = 0; i < l->graphs.n; i++) {
+    free_graph(l->d, l->graphs.list[i]);
+  }
+  free(l->graphs.list);
+  pthread_mutex_destroy(&l->graphs.turn);
+}
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+/* What is being captured into a graph is ordered by whoever launches the graph. */
+static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                          err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  loaded_image *m = l->image;
+  const bool ordered = m->done && !(ops->capturing && ops->capturing(l->d, s));
+  pthread_mutex_lock(&m->turn);
+  int rc = ordered && m->launched && m->last != s ? ops->stream_wait(l->d, s, m->done, e) : 0;
+  rc = rc ? rc : launch_all(l, s, args, workspace, e);
+  if (!rc && ordered) {
+    rc = ops->event_record(l->d, m->done, s, e);
+    m->last = s;
+    m->launched = true;
+  }
+  pthread_mutex_unlock(&m->turn);
+  return rc;
+}
+
+int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                        err *e) {
+  return (l->fills ? launch_in_turn : launch_all)(l, s, args, workspace, e);
+}
