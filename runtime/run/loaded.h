@@ -45,8 +45,8 @@ typedef struct given { /* parameter `at` is the caller's argument `index` */
 
 typedef struct stage {   /* what every launch reads comes first, in one cache line */
   rt_function *function; /* NULL: set memory */
-  rt_launch *launch;     /* ordinary, overlapping or cooperative */
   uint32_t grid[3], block[3], smem;
+  bool overlap, cooperative;
   uint8_t n_operands, n_given, n_rest;
   const void **params; /* the constants among them; whole chunks */
   const given *given;

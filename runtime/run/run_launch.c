@@ -66,7 +66,10 @@ static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *
   if (!s->function) {
     return ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
   }
-  return s->launch(l->d, s->function, s->grid, s->block, s->smem, stream, (void **)params, e);
+  rt_launch *launch = s->overlap       ? ops->launch_overlapping
+                      : s->cooperative ? ops->launch_cooperative
+                                       : ops->launch;
+  return launch(l->d, s->function, s->grid, s->block, s->smem, stream, (void **)params, e);
 }
 
 /* With workspaces or tensor maps: a function of its own keeps the other path short. */

@@ -289,18 +289,13 @@ static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e
                        from->symbol, nbytes, (unsigned long long)from->nbytes);
 }
 
-static rt_launch *launch_of(const rt_device_ops *ops, const gen_launch *from) {
-  return from->cooperative                          ? ops->launch_cooperative
-         : from->overlap && ops->launch_overlapping ? ops->launch_overlapping
-                                                    : ops->launch;
-}
-
 static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                       const gen_launch *from, stage *to, err *e) {
   memcpy(to->grid, from->grid, sizeof to->grid);
   memcpy(to->block, from->block, sizeof to->block);
   to->smem = from->smem;
-  to->launch = launch_of(l->d->ops, from);
+  to->overlap = from->overlap && l->d->ops->launch_overlapping;
+  to->cooperative = from->cooperative;
   to->fill = from->fill;
   to->nbytes = from->nbytes;
   TRY(copy_operands(l, t, plan, from, to, e));
