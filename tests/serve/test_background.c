@@ -221,6 +221,13 @@ static int fake_launch(rt_device *d, rt_function *f, const uint32_t grid[3],
   return fake.own->launch(d, f, grid, block, smem, s, args, e);
 }
 
+static int fake_launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
+                                   const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                                   err *e) {
+  fake.launched = f;
+  return fake.own->launch_overlapping(d, f, grid, block, smem, s, args, e);
+}
+
 static void watch_launches(fixture *f) {
   static rt_device_ops ops;
   rt_device *d = inside(f)->device;
@@ -229,7 +236,7 @@ static void watch_launches(fixture *f) {
   ops = *d->ops;
   ops.capturing = fake_capturing;
   ops.launch = fake_launch;
-  ops.launch_overlapping = NULL;
+  ops.launch_overlapping = ops.launch_overlapping ? fake_launch_overlapping : NULL;
   d->ops = &ops;
 }
 
