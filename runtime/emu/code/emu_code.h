@@ -51,7 +51,7 @@ typedef enum emu_space {
   X(wmmastore) X(wmma) X(fence) X(nop) X(trap) X(mbarrier) X(mbarwait) X(mbarpending)         \
   X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(mapa) X(ctarank) X(clusterarrive)      \
   X(clusterwait) X(bulk) X(bulkcommit) X(bulkwait) X(cparrive) X(video)          \
-  X(alloca) X(stackrestore) X(tensormap)
+  X(alloca) X(stackrestore) X(tensormap) X(mmaquad) X(mmabits) X(mmasparse)
 /* clang-format on */
 
 typedef enum emu_kind {

@@ -133,6 +133,9 @@ static double latency(const emu_model *m, const emu_insn *in, bool moved) {
   case KIND_movmatrix:
   case KIND_match: return LAT_SHFL;
   case KIND_mma:
+  case KIND_mmaquad:
+  case KIND_mmabits:
+  case KIND_mmasparse:
   case KIND_wmma: return LAT_TENSOR;
   /* products on the same accumulators follow without a gap; the wait adds the rest */
   case KIND_wgmma: return EMU_SCHEDULERS * tensor_clocks(m->p, in);

@@ -9,10 +9,11 @@ static bool take_shape(emu_parser *p, int *m, int *n, int *k) {
   static const struct {
     const char *name;
     int m, n, k;
-  } shapes[] = {{"m16n8k4", 16, 8, 4},   {"m16n8k8", 16, 8, 8},   {"m16n8k16", 16, 8, 16},
-                {"m16n8k32", 16, 8, 32}, {"m16n8k64", 16, 8, 64}, {"m8n8k4", 8, 8, 4},
-                {"m8n8k16", 8, 8, 16},   {"m8n8k32", 8, 8, 32},   {"m16n16k16", 16, 16, 16},
-                {"m32n8k16", 32, 8, 16}, {"m8n32k16", 8, 32, 16}, {"m16n16k8", 16, 16, 8}};
+  } shapes[] = {{"m16n8k4", 16, 8, 4},     {"m16n8k8", 16, 8, 8},     {"m16n8k16", 16, 8, 16},
+                {"m16n8k32", 16, 8, 32},   {"m16n8k64", 16, 8, 64},   {"m8n8k4", 8, 8, 4},
+                {"m16n8k128", 16, 8, 128}, {"m16n8k256", 16, 8, 256}, {"m8n8k128", 8, 8, 128},
+                {"m8n8k16", 8, 8, 16},     {"m8n8k32", 8, 8, 32},     {"m16n16k16", 16, 16, 16},
+                {"m32n8k16", 32, 8, 16},   {"m8n32k16", 8, 32, 16},   {"m16n16k8", 16, 16, 8}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     if (emu_mod(p, shapes[i].name)) {
       *m = shapes[i].m;
@@ -45,38 +46,132 @@ static int registers(int elements, emu_type t) {
   return elements * bits / (32 * width);
 }
 
-static bool mma_types(emu_type d, emu_type a, emu_type b, emu_type c, int m, int k) {
-  bool integer = (a == T_s8 || a == T_u8) && (b == T_s8 || b == T_u8) && d == T_s32 && c == T_s32;
-  bool half = a == T_f16 && b == T_f16 && (d == T_f16 || d == T_f32) && (c == T_f16 || c == T_f32);
-  bool brain = a == T_bf16 && b == T_bf16 && d == T_f32 && c == T_f32;
-  bool tensor = a == T_tf32 && b == T_tf32 && d == T_f32 && c == T_f32;
-  bool quarter =
-      (a == T_e4m3 || a == T_e5m2) && (b == T_e4m3 || b == T_e5m2) && d == T_f32 && c == T_f32;
-  bool dbl = a == T_f64 && b == T_f64 && d == T_f64 && c == T_f64;
-  return (integer && ((m == 8 && k == 16) || (m == 16 && (k == 16 || k == 32)))) ||
-         ((half || brain) && m == 16 && (k == 8 || k == 16)) ||
-         (tensor && m == 16 && (k == 4 || k == 8)) ||
-         (quarter && m == 16 && (k == 16 || k == 32)) ||
-         (dbl && ((m == 8 && k == 4) || (m == 16 && (k == 4 || k == 8 || k == 16))));
+static bool is_nibble(emu_type t) {
+  return t == T_s4 || t == T_u4;
+}
+
+/* are these the types of a product, whatever its shape? */
+static bool mma_types(emu_type d, emu_type a, emu_type b, emu_type c) {
+  const bool f32 = d == T_f32 && c == T_f32, s32 = d == T_s32 && c == T_s32;
+  const bool halves = (d == T_f16 || d == T_f32) && (c == T_f16 || c == T_f32);
+  switch (a) {
+  case T_s8:
+  case T_u8: return (b == T_s8 || b == T_u8) && s32;
+  case T_s4:
+  case T_u4: return is_nibble(b) && s32;
+  case T_b1: return b == T_b1 && s32;
+  case T_f16: return b == T_f16 && halves;
+  case T_bf16:
+  case T_tf32: return b == a && f32;
+  case T_e4m3:
+  case T_e5m2: return (b == T_e4m3 || b == T_e5m2) && (f32 || (d == T_f16 && c == T_f16));
+  case T_f64: return b == T_f64 && d == T_f64 && c == T_f64;
+  default: return false;
+  }
+}
+
+static bool mma_shape(emu_type a, int m, int k) {
+  switch (a) {
+  case T_s8:
+  case T_u8: return m == 8 ? k == 16 : k == 16 || k == 32;
+  case T_s4:
+  case T_u4: return m == 8 ? k == 32 : k == 32 || k == 64;
+  case T_b1: return m == 8 ? k == 128 : k == 128 || k == 256;
+  case T_f16: return m == 8 ? k == 4 : k == 8 || k == 16;
+  case T_bf16: return m == 16 && (k == 8 || k == 16);
+  case T_tf32: return m == 16 && (k == 4 || k == 8);
+  case T_f64: return m == 8 ? k == 4 : k <= 16;
+  default: return m == 16 && (k == 16 || k == 32);
+  }
+}
+
+/* elements of a that four slots of the metadata stand for; 0: no such sparse product */
+static int sparse_chunk(emu_type a, int m, int k) {
+  switch (m == 16 ? a : T_none) {
+  case T_s8:
+  case T_u8: return k == 32 || k == 64 ? 4 : 0;
+  case T_e4m3:
+  case T_e5m2: return k == 64 ? 4 : 0;
+  case T_s4:
+  case T_u4: return k == 64 || k == 128 ? 8 : 0;
+  case T_f16:
+  case T_bf16: return k == 16 || k == 32 ? 4 : 0;
+  case T_tf32: return k == 8 || k == 16 ? 2 : 0;
+  default: return 0;
+  }
+}
+
+typedef struct product {
+  int m, n, k, layouts; /* layouts: bit 0: a, bit 1: b by columns */
+  emu_type d, a, b, c;
+  bool sparse, quad, bitwise_and, finite;
+} product;
+
+/* .row and .col of a and of b, in this order */
+static bool take_layouts(emu_parser *p, int *layouts) {
+  emu_statement *s = &p->statement;
+  int n = 0;
+  for (int i = 1; i < s->n_mods && n < 2; i++) {
+    if (emu_mod_is(s, i, "row") || emu_mod_is(s, i, "col")) {
+      *layouts |= emu_mod_is(s, i, "col") << n++;
+      s->used |= 1u << i;
+    }
+  }
+  return n == 2;
+}
+
+static bool take_product(emu_parser *p, product *x) {
+  x->sparse = emu_mod(p, "sp") || emu_mod(p, "sp::ordered_metadata");
+  if (!emu_mod(p, "sync") || !emu_mod(p, "aligned") || !take_shape(p, &x->m, &x->n, &x->k) ||
+      !take_layouts(p, &x->layouts) || x->n != 8) {
+    return false;
+  }
+  x->finite = emu_mod(p, "satfinite");
+  x->d = emu_mod_type(p);
+  x->a = emu_mod_type(p);
+  x->b = emu_mod_type(p);
+  x->c = emu_mod_type(p);
+  x->quad = x->a == T_f16 && x->m == 8;
+  x->bitwise_and = x->a == T_b1 && emu_mod(p, "and");
+  const bool bits = x->a != T_b1 || ((x->bitwise_and || emu_mod(p, "xor")) && emu_mod(p, "popc"));
+  return bits && (x->quad || x->layouts == 2) && mma_types(x->d, x->a, x->b, x->c) &&
+         (x->sparse ? sparse_chunk(x->a, x->m, x->k) > 0 : mma_shape(x->a, x->m, x->k));
+}
+
+/* numbers of registers of d, a, b and c */
+static void count_registers(const product *x, int counts[4]) {
+  const int elements = x->m * x->n, packed = x->sparse ? 2 : 1;
+  counts[0] = x->quad ? (x->d == T_f32 ? 8 : 4) : registers(elements, x->d);
+  counts[1] = x->quad ? 2 : registers(x->m * x->k / packed, x->a);
+  counts[2] = x->quad ? 2 : registers(x->k * x->n, x->b);
+  counts[3] = x->quad ? (x->c == T_f32 ? 8 : 4) : registers(elements, x->c);
+}
+
+/* the metadata, and which threads hold it */
+static int place_metadata(emu_parser *p, emu_insn *in, const product *x, int at) {
+  const emu_operand *o = p->statement.operands;
+  const int chunk = sparse_chunk(x->a, x->m, x->k);
+  const bool narrow = emu_type_bytes(x->a) < 2;
+  const int words = narrow ? x->k / chunk / 8 * 2 : x->k / chunk / 4; /* of four threads */
+  if (o[5].kind != OPERAND_INT || o[5].value >= (uint64_t)(4 / words)) {
+    return emu_unsupported(p, "the sparsity selector is out of range");
+  }
+  in->imm = (int64_t)x->c;
+  in->more->mode[5] = chunk | (int)o[5].value << 8;
+  in->more->bytes[at] = 4;
+  return emu_use_operand(p, 5 + at, &o[4], 4, T_b32);
 }
 
 /* o[1] to o[4]: numbers of registers of d, a, b and c, which follow each other in ops */
 static int decode_mma(emu_parser *p) {
-  int m, n, k;
-  bool sync = emu_mod(p, "sync") && emu_mod(p, "aligned");
-  if (!sync || !take_shape(p, &m, &n, &k) || !emu_mod(p, "row") || !emu_mod(p, "col")) {
+  product x = {0};
+  int counts[4], total = 0;
+  if (!take_product(p, &x)) {
     return emu_unsupported(p, "");
   }
-  bool finite = emu_mod(p, "satfinite");
-  emu_type d = emu_mod_type(p), a = emu_mod_type(p), b = emu_mod_type(p), c = emu_mod_type(p);
-  if (!mma_types(d, a, b, c, m, k)) {
-    return emu_unsupported(p, "");
-  }
-  TRY(emu_arity(p, 4, 4));
+  TRY(emu_arity(p, x.sparse ? 6 : 4, x.sparse ? 6 : 4));
   const emu_operand *o = p->statement.operands;
-  int counts[] = {registers(m * n, d), registers(m * k, a), registers(k * n, b),
-                  registers(m * n, c)};
-  int total = 0;
+  count_registers(&x, counts);
   for (int i = 0; i < 4; i++) {
     if (emu_operand_count(&o[i]) != counts[i]) {
       return emu_unsupported(p, "wrong number of registers for this shape");
@@ -84,17 +179,21 @@ static int decode_mma(emu_parser *p) {
     total += counts[i];
   }
   emu_insn *in;
-  TRY(emu_begin_more(p, KIND_mma, EMU_PIPE_tensor, total, &in));
-  int modes[] = {m, n, k, a, b, c};
+  const emu_kind kind = x.sparse      ? KIND_mmasparse
+                        : x.quad      ? KIND_mmaquad
+                        : x.a == T_b1 ? KIND_mmabits
+                                      : KIND_mma;
+  TRY(emu_begin_more(p, kind, EMU_PIPE_tensor, total + x.sparse, &in));
+  int modes[] = {x.m, x.n, x.k, x.a, x.b, x.c};
   memcpy(in->more->mode, modes, sizeof modes);
-  in->type = (uint8_t)d;
-  in->imm = finite;
-  in->flags |= finite ? INSN_SAT : 0;
+  in->type = (uint8_t)x.d;
+  in->imm = x.quad ? x.layouts : x.a == T_b1 ? x.bitwise_and : x.finite;
+  in->flags |= x.finite ? INSN_SAT : 0;
   for (int i = 0, at = 0; i < 4; at += counts[i], i++) {
     in->o[i + 1] = counts[i];
     TRY(place_list(p, in, &o[i], at, i == 0));
   }
-  return 0;
+  return x.sparse ? place_metadata(p, in, &x, total) : 0;
 }
 
 /* ldmatrix and stmatrix. op: the kind. mode: number of matrices, transposed? */

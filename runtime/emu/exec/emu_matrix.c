@@ -14,6 +14,8 @@ double emu_element_value(uint64_t bits, emu_type t) {
   case T_e5m2: return emu_fp8_value((uint8_t)bits, 1);
   case T_s8: return (int8_t)bits;
   case T_u8: return (uint8_t)bits;
+  case T_s4: return (double)(bits & 7) - (double)(bits & 8);
+  case T_u4: return (double)(bits & 15);
   default: return (int32_t)bits;
   }
 }
@@ -47,7 +49,7 @@ static double cut(double v) {
  * other widths. */
 static int group_of(const emu_warp *w, emu_type t) {
   int halves = w->launch->cc >= 90 ? 16 : 8;
-  return t == T_tf32 ? halves / 2 : emu_type_bytes(t) == 1 ? 2 * halves : halves;
+  return t == T_tf32 ? halves / 2 : emu_type_bytes(t) < 2 ? 2 * halves : halves;
 }
 
 void emu_multiply(const emu_warp *w, const emu_insn *in, const emu_product *x) {
@@ -84,13 +86,18 @@ static emu_position position_of(int matrix, int lane, int r, int e, int each, in
   return (emu_position){g + 8 * (i / 2 % 2), i / 4 * 8 + t * 2 + i % 2};
 }
 
+/* bits of an element; there is no b1 here */
+static int bits_of(emu_type t) {
+  return t == T_s4 || t == T_u4 ? 4 : 8 * emu_type_bytes(t);
+}
+
 static int each_of(emu_type t) {
-  return t == T_f64 ? 1 : 4 / emu_type_bytes(t);
+  return t == T_f64 ? 1 : 32 / bits_of(t);
 }
 
 void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int matrix, emu_type t,
                      double sign, const emu_product *x) {
-  int each = each_of(t), bits = 8 * emu_type_bytes(t);
+  int each = each_of(t), bits = bits_of(t);
   for (int r = 0; r < n; r++) {
     const void *s = emu_src(w, in->more->ops[at + r]);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
@@ -106,7 +113,7 @@ void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int m
 
 void emu_matrix_store(emu_warp *w, const emu_insn *in, int n, const emu_product *x) {
   emu_type t = (emu_type)in->type;
-  int each = each_of(t), bits = 8 * emu_type_bytes(t);
+  int each = each_of(t), bits = bits_of(t);
   for (int r = 0; r < n; r++) {
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint64_t reg = 0;
