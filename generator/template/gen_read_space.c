@@ -8,7 +8,7 @@
 #include "gen_lex.h"
 #include "gen_read.h"
 
-enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64, MAX_BASE = 16 };
+enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 128, MAX_BASE = 16 };
 
 /* The template as a whole, where it has algorithms or none. */
 static const gen_algorithm whole = {NULL, NULL};

@@ -13,6 +13,7 @@ local B_ROWS, B_COLS = "sel(tb == 'n', k, n)", "sel(tb == 'n', n, k)"
 local GROUPS = "ceildiv(batch, GROUP)"
 local PACKED = "lda == " .. A_ROWS .. " and ldb == " .. B_ROWS .. " and ldc == m"
 local CONTIGUOUS = PACKED .. " and stride_a == m * k and stride_b == k * n and stride_c == m * n"
+local GROUP_SIZES = { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256 }
 local THREADS = { 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 13, 16, 23, 32 }
 
 -- The arguments of an operand or of the result: where it lies.
@@ -109,7 +110,7 @@ local SHARED = {
     { "VEC is less than half of what the alignment allows",
       "PAD == 1 or GROUP % 4 > 0 or VEC * 2 >= min(align, 16 // WIDTH, "
         .. "sel(layout == 'packed', 4, min(pow2div(" .. A_ROWS .. ", 4), pow2div(" .. B_ROWS
-        .. ", 4))))" },
+        .. ", 4))))", advice = "search" },
     { "LOADER=cp_async needs compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
     { "STAGES > 1 needs LOADER=cp_async, and BLOCKS > 0 or SLICE > 0",
       "STAGES == 1 or LOADER == 'cp_async' and (BLOCKS > 0 or SLICE > 0)" },
@@ -124,6 +125,47 @@ local SHARED = {
 local BASE = {}
 for _, c in ipairs { { 4, 16, 1 }, { 8, 4, 1 }, { 16, 1, 1 }, { 16, 1, 2 }, { 16, 1, 4 }, { 16, 1, 8 } } do
   BASE[#BASE + 1] = { PM = c[1], PN = c[1], GROUP = c[2], EXACT = 0, TILE = c[3] }
+end
+
+-- For sizes without a tuned result: the tuned ones have one to two times the root of m * n threads for a matrix, and
+-- about 128 in a block. Columns that threads read along k are padded.
+local SUGGESTED = {}
+local function group_of(threads, block)
+  local group = 1
+  for _, size in ipairs(GROUP_SIZES) do
+    if size * threads <= (block or 128) then group = size end
+  end
+  return group
+end
+local function suggest(pm, pn, group, least, most, condition, config)
+  local one = { ALG = "shared", PM = pm, PN = pn, GROUP = group, UNROLL = 32, LOADER = "cp_async",
+    when = pm * pn * pm * pn .. " >= " .. least .. " and " .. pm * pn * pm * pn .. " <= " .. most .. condition }
+  for name, value in pairs(config) do one[name] = value end
+  SUGGESTED[#SUGGESTED + 1] = one
+end
+-- VEC=1 copies single elements.
+local function suggest_threads(pm, pn, least, most)
+  local group = group_of(pm * pn)
+  suggest(pm, pn, group, least, most, " and ta == 'n'", { VEC = 4 })
+  suggest(pm, pn, group, least, most, " and ta == 't'", { VEC = 1, KV = 4, PAD = 4 })
+  suggest(pm, pn, group, least, most, " and ta == 't'", { VEC = 1, PAD = 1 })
+  suggest(pm, pn, group, least, most, "", { VEC = 1 })
+end
+-- Fewer matrices than the device runs at a time: all the threads that help.
+suggest(16, 16, 1, 0, "max(2^16, m * n)", " and batch <= 2 * dev_sms and m * n >= 512", { VEC = 1 })
+for _, c in ipairs { { 16, 16 }, { 16, 8 }, { 16, 4 }, { 8, 8 }, { 8, 4 }, { 7, 4 }, { 4, 7 }, { 7, 3 }, { 3, 7 }, { 5, 4 },
+  { 4, 4 }, { 5, 3 }, { 2, 8 }, { 8, 2 }, { 2, 4 }, { 1, 7 }, { 1, 5 }, { 1, 4 }, { 1, 3 }, { 1, 2 } } do
+  suggest_threads(c[1], c[2], "m * n", "4 * m * n")
+end
+for _, c in ipairs { { 16, 8 }, { 16, 4 }, { 16, 2 }, { 8, 4 }, { 4, 4 }, { 2, 4 }, { 1, 4 }, { 4, 1 } } do
+  suggest(c[1], c[2], group_of(c[1] * c[2]), "m * n // 4", "16 * m * n", "", { VEC = 1 })
+end
+-- Too few for such groups: a warp, or one, where the copies are worth it.
+for _, c in ipairs { { 4, 4 }, { 5, 3 }, { 2, 4 }, { 1, 7 }, { 1, 5 }, { 1, 4 }, { 1, 3 }, { 1, 2 } } do
+  suggest(c[1], c[2], group_of(c[1] * c[2], 32), "m * n", "4 * m * n", "", { VEC = 1 })
+end
+for _, c in ipairs { { 16, 4 }, { 8, 4 }, { 4, 4 }, { 16, 16 } } do
+  suggest(c[1], c[2], 1, 0, "max(2^16, m * n)", " and m * n * k >= 4096", { VEC = 1 })
 end
 
 return {
@@ -224,7 +266,7 @@ return {
       when = "ALG == 'direct'" },
     { "PM", THREADS, "threads along the rows of a matrix of C" },
     { "PN", THREADS, "threads along its columns" },
-    { "GROUP", { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256 },
+    { "GROUP", GROUP_SIZES,
       "matrices that a block computes at a time" },
     { "KV", { 1, 2, 4 }, "steps along k at a time" },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled" },
@@ -281,7 +323,7 @@ return {
       "DEPTH % KV == 0 and KV * WIDTH <= 16" },
     { "KV > 1 needs A or B contiguous along k", "A_ALONG_K or B_ALONG_K or KV == 1" },
     { "UNROLL is not a multiple of KV", "UNROLL % KV == 0" },
-    { "UNROLL is at least twice k (or SLICE)", "UNROLL == 4 or UNROLL < 2 * DEPTH" },
+    { "UNROLL is at least twice k (or SLICE)", "UNROLL == 4 or UNROLL < 2 * DEPTH", advice = "search" },
     { "the unrolled loop exceeds the instruction cache", "UNROLL * M_NEEDED * N_NEEDED <= 4096" },
     { "BLOCKS blocks per multiprocessor exceed its threads, or leave none a second group",
       "BLOCKS == 0 or BLOCKS * dev_sms < " .. GROUPS .. " and BLOCK * BLOCKS <= dev_threads_sm" },
@@ -289,6 +331,7 @@ return {
 
   default = { ALG = "direct", TILE = 0, PM = 16, PN = 16, GROUP = 1, KV = 1, UNROLL = 4, BLOCKS = 0, STORE = "direct" },
   base = BASE,
+  untuned = SUGGESTED,
 
   algorithms = { shared = SHARED, direct = DIRECT },
 
