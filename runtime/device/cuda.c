@@ -1,64 +1,16 @@
-/* cuda.c -- a GPU, through the driver API.
- *
- * Every entry point may be called from a thread that has another context current, or none: libtuned
- * is called from its users' threads. ENTER compares contexts, which takes a few nanoseconds, sets
- * ours only if necessary, and restores the other one when the function returns. A fault in a kernel
- * is reported by some later call; from then on the context refuses all calls and device->dead is
- * set. */
+/* cuda.c -- a GPU, through the driver API. A fault in a kernel is reported by some later call; from
+ * then on the context refuses all calls and device->dead is set. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda_device.h"
+#include "cuda_textures.h"
+#include "cuda_visit.h"
 
 static cuda *of(rt_device *d) {
-  return (cuda *)d;
+  return cuda_of(d);
 }
-
-/* Every failure of a driver call ends here. */
-#define FAIL(d, e, r, ...) cuda_explain(&of(d)->api, r, &(d)->dead, e, __VA_ARGS__)
-
-typedef struct visit {
-  const cuda *c;
-  CUcontext before; /* the thread's own context, to be restored; NULL: nothing to restore */
-} visit;
-
-static void leave(visit *v) {
-  if (v->before) {
-    v->c->api.cuCtxSetCurrent(v->before);
-  }
-}
-
-static bool is_inside(rt_device *d) {
-  const cuda *c = of(d);
-  CUcontext current = NULL;
-  return !d->dead && c->api.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == c->context;
-}
-
-static __attribute__((cold)) int enter(rt_device *d, visit *v, err *e) {
-  const cuda *c = of(d);
-  CUcontext current = NULL;
-  if (d->dead) {
-    return err_set(e, ERR_LAUNCH,
-                   "the GPU's context was lost to an earlier fault; reopen the device");
-  }
-  c->api.cuCtxGetCurrent(&current);
-  CUresult r = c->api.cuCtxSetCurrent(c->context);
-  *v = (visit){c, r ? NULL : current};
-  return r ? FAIL(d, e, r, "entering the GPU's context") : 0;
-}
-
-#define ENTER(d, e)                                                                                \
-  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
-  TRY(is_inside(d) ? 0 : enter(d, &visit_, e))
-
-/* For functions that return nothing: a dead context has already lost what would be freed. */
-#define ENTER_OR_RETURN(d)                                                                         \
-  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
-  if (!is_inside(d) && enter(d, &visit_, NULL)) {                                                  \
-    return;                                                                                        \
-  }
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
@@ -256,8 +208,8 @@ static int function_info(rt_device *d, rt_function *f, rt_function_info *info, e
 
 #if CUDA_VERSION >= 12040
 static int function_params(rt_device *d, rt_function *f, uint32_t *nbytes, int most) {
-  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};
-  if (!of(d)->api.cuFuncGetParamInfo || (!is_inside(d) && enter(d, &visit_, NULL))) {
+  cuda_visit visit_ __attribute__((cleanup(cuda_leave))) = {NULL, NULL};
+  if (!of(d)->api.cuFuncGetParamInfo || (!cuda_is_inside(d) && cuda_enter(d, &visit_, NULL))) {
     return -1;
   }
   for (int n = 0;; n++) {
@@ -489,8 +441,8 @@ static int graph_launch(rt_device *d, rt_graph *g, rt_stream s, err *e) {
 static bool capturing(rt_device *d, rt_stream s) {
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   const cuda_api *api = &of(d)->api;
-  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};
-  return api->cuStreamIsCapturing && !enter(d, &visit_, NULL) &&
+  cuda_visit visit_ __attribute__((cleanup(cuda_leave))) = {NULL, NULL};
+  return api->cuStreamIsCapturing && !cuda_enter(d, &visit_, NULL) &&
          !api->cuStreamIsCapturing(s, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
@@ -593,6 +545,13 @@ static const rt_device_ops ops = {
     .graph_free = graph_free,
     .graph_launch = graph_launch,
     .tensor_map = tensor_map,
+    .array_new = cuda_array_new,
+    .array_free = cuda_array_free,
+    .array_copy = cuda_array_copy,
+    .texture_new = cuda_texture_new,
+    .texture_free = cuda_texture_free,
+    .surface_new = cuda_surface_new,
+    .surface_free = cuda_surface_free,
 };
 
 static int count(const cuda_api *api, int *n, err *e) {
@@ -645,12 +604,12 @@ static int adopt(cuda *d, int *ordinal, err *e) {
 
 /* A thread without a context keeps ours, so that later calls enter at no cost. */
 static int open_device(cuda *d, int ordinal, err *e) {
-  visit v = {NULL, NULL};
+  cuda_visit v = {NULL, NULL};
   TRY(cuda_api_open(&d->api, ordinal >= 0, e));
   TRY(ordinal < 0 ? adopt(d, &ordinal, e) : retain(d, ordinal, e));
   TRY(cuda_info(d, ordinal, e));
-  TRY(enter(&d->device, &v, e));
-  leave(&v);
+  TRY(cuda_enter(&d->device, &v, e));
+  cuda_leave(&v);
   return 0;
 }
 

@@ -43,7 +43,9 @@
   X(cuDeviceGetUuid) X(cuEventElapsedTime) X(cuLaunchKernelEx)                                      \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuGraphInstantiate)        \
   X(cuStreamWaitEvent) X(cuLaunchCooperativeKernel)                                                 \
-  X(cuModuleGetGlobal) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)                      \
+  X(cuModuleGetGlobal) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)                     \
+  X(cuArray3DCreate) X(cuArrayDestroy) X(cuMemcpy3DAsync) X(cuTexObjectCreate)                      \
+  X(cuTexObjectDestroy) X(cuSurfObjectCreate) X(cuSurfObjectDestroy) CUDA_OPTIONAL_12(X)            \
   CUDA_OPTIONAL_12_4(X)
 /* clang-format on */
 

@@ -71,6 +71,48 @@ typedef struct rt_tensor_map {
   _Alignas(64) uint64_t words[16];
 } rt_tensor_map;
 
+/* ---- textures and surfaces ---- */
+
+typedef struct rt_array rt_array; /* CUarray: texels in a layout of the device's own */
+typedef uint64_t rt_object;       /* CUtexObject, CUsurfObject: what a kernel takes */
+
+/* Texels have 1, 2 or 4 channels of i8, u8, i16, u16, i32, u32, f16 or f32. There are no mipmaps,
+ * cubemaps and compressed formats. */
+typedef struct rt_array_shape {
+  dtype type;
+  int channels;
+  uint64_t dims[3]; /* texels; 0: the array has fewer dimensions. Layered: dims[2] counts layers */
+  bool layered;
+  bool surface; /* kernels may read and write it by surfaces */
+  bool gather;  /* tex2Dgather may read it */
+} rt_array_shape;
+
+/* Part of an array, in texels, and plain memory on the other side of a copy: on the host, or on the
+ * device where host is NULL. */
+typedef struct rt_array_copy {
+  uint64_t at[3], size[3]; /* size 0 in dimensions that the array lacks */
+  uint32_t texel;          /* bytes of a texel */
+  void *host;
+  rt_ptr device;
+  uint64_t pitch, rows; /* bytes between rows, and rows between slices or layers */
+  bool out;             /* from the array */
+} rt_array_copy;
+
+typedef enum rt_edge { RT_EDGE_WRAP, RT_EDGE_CLAMP, RT_EDGE_MIRROR, RT_EDGE_BORDER } rt_edge;
+
+typedef struct rt_texture {
+  rt_array *array; /* NULL: memory at `at` */
+  rt_ptr at;       /* of memory: 512-byte aligned, */
+  dtype type;      /* type and channels of a texel, */
+  int channels;
+  uint64_t width, height, pitch; /* texels, and bytes between rows, a multiple of 32; height 0:
+                                    linear memory, which tex1Dfetch reads by index */
+  rt_edge edge[3];               /* what is outside. Wrap and mirror need normalized_coords */
+  bool linear;                   /* interpolate texels; else take the one that covers the point */
+  bool normalized_coords;        /* from 0 to 1; else from 0 to the number of texels */
+  bool normalized;               /* integers of 8 and 16 bits read as f32 from 0 or -1 to 1 */
+} rt_texture;
+
 typedef struct rt_device rt_device;
 typedef int rt_launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
                       uint32_t smem, rt_stream s, void **args, err *e);
@@ -143,6 +185,19 @@ typedef struct rt_device_ops {
    * they can wait for each other. NULL: not supported
    *   err ERR_LAUNCH: they do not fit */
   rt_launch *launch_cooperative;
+
+  /* Arrays, textures and surfaces; array_new NULL: the device has none. An array or memory must
+   * outlive the objects made of it.
+   *   err ERR_USAGE: a shape, format or setting that no device has; ERR_DEVICE: the driver lacks them,
+   *       or refuses */
+  int (*array_new)(rt_device *d, const rt_array_shape *shape, rt_array **a, err *e);
+  void (*array_free)(rt_device *d, rt_array *a); /* NULL does nothing */
+  /* array_copy -- synchronous where the other side is on the host */
+  int (*array_copy)(rt_device *d, rt_array *a, const rt_array_copy *c, rt_stream s, err *e);
+  int (*texture_new)(rt_device *d, const rt_texture *t, rt_object *o, err *e);
+  int (*texture_free)(rt_device *d, rt_object o, err *e);
+  int (*surface_new)(rt_device *d, rt_array *a, rt_object *o, err *e);
+  int (*surface_free)(rt_device *d, rt_object o, err *e);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

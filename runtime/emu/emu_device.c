@@ -9,6 +9,7 @@
 #include "emu_device_state.h"
 #include "emu_kernel.h"
 #include "emu_tensor.h"
+#include "emu_textures.h"
 
 static const uint64_t step_limit = UINT64_C(1) << 28;
 
@@ -19,10 +20,6 @@ static emu_device *self(rt_device *d) {
 /* Modelled time of a fill, which the driver starts as a command of its own. src: reductions on an
  * H200 that first set their result to zero */
 static const double command_sec = 1.8e-6;
-
-static double bandwidth(const emu_device *d) {
-  return 2 * d->profile->memory_clock_hz * d->profile->bus_bits / 8;
-}
 
 /* ---- memory ---- */
 
@@ -108,7 +105,7 @@ static int emu_copy_op(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_s
   for (size_t i = 0; constant && i < nbytes; i++) { /* kernels still may not write it */
     state[i] |= BYTE_CONST;
   }
-  self(d)->now += (double)nbytes * 2 / bandwidth(self(d));
+  self(d)->now += (double)nbytes * 2 / emu_bandwidth(self(d));
   return 0;
 }
 
@@ -123,7 +120,7 @@ static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_s
   }
   memset(host, byte, nbytes);
   emu_heap_mark_written(&self(d)->heap, to, nbytes);
-  self(d)->now += command_sec + (double)nbytes / bandwidth(self(d));
+  self(d)->now += command_sec + (double)nbytes / emu_bandwidth(self(d));
   return 0;
 }
 
@@ -177,6 +174,7 @@ static void emu_close_op(rt_device *d) {
   while (self(d)->modules) {
     emu_module_unload_op(d, self(d)->modules);
   }
+  emu_arrays_close(d);
   emu_heap_close(&self(d)->heap);
   free(d);
 }
@@ -207,7 +205,14 @@ static const rt_device_ops ops = {.close = emu_close_op,
                                   .event_free = emu_event_free_op,
                                   .event_record = emu_event_record_op,
                                   .elapsed = emu_elapsed_op,
-                                  .tensor_map = emu_tensor_map_op};
+                                  .tensor_map = emu_tensor_map_op,
+                                  .array_new = emu_array_new_op,
+                                  .array_free = emu_array_free_op,
+                                  .array_copy = emu_array_copy_op,
+                                  .texture_new = emu_texture_new_op,
+                                  .texture_free = emu_texture_free_op,
+                                  .surface_new = emu_surface_new_op,
+                                  .surface_free = emu_surface_free_op};
 
 static int64_t default_bound(const emu_profile *p) {
   int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

@@ -6,6 +6,7 @@
 #include "emu_code.h"
 #include "emu_heap.h"
 #include "emu_profile.h"
+#include "emu_texture.h"
 
 struct rt_module {
   emu_module *m;
@@ -28,6 +29,7 @@ typedef struct emu_device {
   rt_device device; /* must be first */
   const emu_profile *profile;
   emu_heap heap;
+  emu_objects objects;
   bool checks;
   uint64_t steps;
   const volatile int *stop;
@@ -39,6 +41,11 @@ typedef struct emu_device {
   rt_emu_stats stats;
   double now; /* modelled seconds since the device was opened */
   rt_module *modules;
+  rt_array *arrays;
 } emu_device;
+
+static inline double emu_bandwidth(const emu_device *d) {
+  return 2 * d->profile->memory_clock_hz * d->profile->bus_bits / 8;
+}
 
 #endif

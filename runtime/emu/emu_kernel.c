@@ -325,6 +325,7 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t smem, emu_launch *l) {
   memset(l, 0, sizeof *l);
   l->heap = &d->heap;
+  l->objects = &d->objects;
   l->module = f->module->m;
   l->func = f->f;
   memcpy(l->grid, grid, sizeof l->grid);
@@ -374,6 +375,9 @@ static int run(emu_device *d, emu_launch *l, const emu_func *f, void **args, err
     return err_nomem(e);
   }
   l->params = params;
+  if (d->checks && l->module->has_textures) {
+    emu_objects_settle(&d->objects, &d->heap);
+  }
   int rc = emu_launch_run(l, host_threads(d), take_cost, d, e);
   free(params);
   d->now += rc ? 0 : d->stats.sec;

@@ -72,16 +72,21 @@ ON_EMU(refused_kernels) {
     const char *kernel, *says;
   } all[] = {
       {"textured",
-       "kernel textured cannot be run: instruction 'tex.1d.v4.f32.s32' is not emulated"},
+       "kernel textured cannot be run: unsupported instruction 'tex.cube.v4.f32.f32': cubemaps are "
+       "not emulated"},
+      {"referring", "texture and surface references are not emulated; pass the kernel an object"},
       {"caller", "kernel caller cannot be run: instruction 'frobnicate.b32' is not emulated"},
       {"outer", "outside, which the PTX does not define"},
-      {"nobody", "no kernel 'nobody' in the module; it has: textured, caller, outer, good"},
+      {"nobody",
+       "no kernel 'nobody' in the module; it has: textured, referring, caller, outer, good"},
   };
   static const char text[] = HEAD
-      ".extern .func outside;\n.func helper\n{\n.reg .b32 %r<4>;\nfrobnicate.b32 %r1, %r2;\n}\n"
+      ".global .texref t;\n.extern .func outside;\n.func helper\n{\n.reg .b32 %r<4>;\nfrobnicate.b32 %r1, %r2;\n}\n"
       ".visible .entry textured(.param .u64 x)\n{\n.reg .b32 %r<9>; .reg .b64 %d<4>;\n"
       ".shared .b8 s[4096]; { .reg .b64 q; mov.u64 q, s; bra L; }\n"
-      "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5}];\nL: ret;\n}\n"
+      "tex.cube.v4.f32.f32 {%r1, %r2, %r3, %r4}, [%d1, {%r5, %r5, %r5, %r5}];\nL: ret;\n}\n"
+      ".visible .entry referring()\n{\n.reg .b32 %r<9>;\n"
+      "tex.1d.v4.f32.s32 {%r1, %r2, %r3, %r4}, [t, {%r5}];\nret;\n}\n"
       ".visible .entry caller()\n{\ncall helper;\nret;\n}\n"
       ".visible .entry outer()\n{\ncall outside;\nret;\n}\n"
       ".visible .entry good(.param .u64 x)\n{\n.reg .b64 %d<2>; .shared .b8 t[8]; .reg .b32 %r<4>;\n"
@@ -246,7 +251,7 @@ static const char *const instructions =
     "suld suq sured sust szext tanh tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 "
     "vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 "
     "vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
-static const char *const refused = " istypep multimem suld suq sured sust tex tld4 txq";
+static const char *const refused = " istypep multimem";
 
 static bool is_emulated(fixture *k, const char *name) {
   auto_str text = {0};

@@ -46,6 +46,10 @@ void emu_report_text(str *s, const char *kernel, const rt_emu_stats *x) {
     add_number(s, "  constant memory ", x->constant_requests, " requests, ");
     add_number(s, "", x->constant_replays, " replays (addresses beyond the first of a warp)\n");
   }
+  if (x->texture_requests > 0) {
+    add_number(s, "  textures        ", x->texture_requests, " requests, ");
+    add_number(s, "", x->texels, " texels of them and of surfaces\n");
+  }
   add_number(s, "  atomics         ", x->atomics, "; barriers ");
   add_number(s, "", x->barriers, "\n");
 }
@@ -74,6 +78,8 @@ void emu_report_json(str *s, const char *kernel, const rt_emu_stats *x) {
   jw_fixed(s, "shared_wavefronts", 0, x->shared_wavefronts);
   jw_fixed(s, "constant_requests", 0, x->constant_requests);
   jw_fixed(s, "constant_replays", 0, x->constant_replays);
+  jw_fixed(s, "texture_requests", 0, x->texture_requests);
+  jw_fixed(s, "texels", 0, x->texels);
   jw_fixed(s, "atomics", 0, x->atomics);
   jw_fixed(s, "barriers", 0, x->barriers);
   jw_end_line(s);

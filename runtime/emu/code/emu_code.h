@@ -51,7 +51,8 @@ typedef enum emu_space {
   X(wmmastore) X(wmma) X(fence) X(nop) X(trap) X(mbarrier) X(mbarwait) X(mbarpending)         \
   X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(mapa) X(ctarank) X(clusterarrive)      \
   X(clusterwait) X(bulk) X(bulkcommit) X(bulkwait) X(cparrive) X(video)          \
-  X(alloca) X(stackrestore) X(tensormap) X(mmaquad) X(mmabits) X(mmasparse)
+  X(alloca) X(stackrestore) X(tensormap) X(mmaquad) X(mmabits) X(mmasparse)         \
+  X(tex) X(suld) X(sust) X(sured) X(txq)
 /* clang-format on */
 
 typedef enum emu_kind {
@@ -200,9 +201,10 @@ typedef struct emu_module {
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, the same for all kernels */
   int target;                            /* 90 for sm_90 */
   bool target_alone;                     /* sm_90a */
-  bool has_reserved_smem; /* reads %reserved_smem_offset_..., as tiles over 32 threads do */
-  bool has_grid_barrier;                 /* reads %envreg1 and 2, as grid.sync() does */
-  uint64_t grid_workspace;               /* the driver's memory for grid.sync(); 0: none */
+  bool has_reserved_smem;  /* reads %reserved_smem_offset_..., as tiles over 32 threads do */
+  bool has_textures;       /* reads textures or surfaces */
+  bool has_grid_barrier;   /* reads %envreg1 and 2, as grid.sync() does */
+  uint64_t grid_workspace; /* the driver's memory for grid.sync(); 0: none */
 } emu_module;
 
 enum { BUILTIN_vprintf = 1, BUILTIN_assertfail, BUILTIN_malloc, BUILTIN_free };

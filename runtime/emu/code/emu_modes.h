@@ -80,5 +80,17 @@ enum { /* fields of tensor maps, and copies of whole ones */
 enum { BOOL_none, BOOL_and, BOOL_or, BOOL_xor };
 /* global to shared, back, shared to shared, registers to shared */
 enum { BULK_LOAD, BULK_STORE, BULK_BETWEEN, BULK_WORD };
+enum { GEOMETRY_1d, GEOMETRY_2d, GEOMETRY_3d, GEOMETRY_a1d, GEOMETRY_a2d }; /* a: layers */
+enum { BOUNDARY_trap, BOUNDARY_clamp, BOUNDARY_zero };
+enum {
+  QUERY_width,
+  QUERY_height,
+  QUERY_depth,
+  QUERY_array_size,
+  QUERY_type,
+  QUERY_order,
+  QUERY_normalized,
+  QUERY_one /* levels, samples */
+};
 
 #endif

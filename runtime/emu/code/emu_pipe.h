@@ -5,7 +5,7 @@
 /* clang-format off */
 #define RT_EMU_PIPES(X)                                                                       \
   X(fma) X(alu) X(fp64) X(half) X(mufu) X(imad) X(cvt) X(lsu) X(tensor) X(control) X(uniform) \
-  X(none)
+  X(tex) X(none)
 /* clang-format on */
 
 typedef enum emu_pipe {

@@ -259,6 +259,8 @@ static void fill_counts(const emu_model *m, double share, double traffic_share, 
   s->shared_wavefronts = (double)t->shared_wavefronts * traffic_share;
   s->constant_requests = (double)t->constant_requests * traffic_share;
   s->constant_replays = (double)t->constant_replays * traffic_share;
+  s->texture_requests = (double)t->texture_requests * traffic_share;
+  s->texels = (double)t->texels * traffic_share;
   s->atomics = (double)t->atomics * share;
   s->barriers = (double)t->barriers * share;
 }

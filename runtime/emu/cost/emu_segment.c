@@ -54,6 +54,7 @@ enum {
   LAT_MBARRIER = 60,
   LAT_BARRIER = 12, /* and two for each warp of the block */
   LAT_UNIFORM = 8,
+  LAT_TEXTURE = 50, /* beyond a load's; assumed */
   UNROLLED = 4,     /* iterations of a short loop of loads that ptxas merges into one */
   REGS_BESIDE = 18, /* registers of a thread that cannot receive loads in flight */
   REGS_LEAST = 8,
@@ -104,8 +105,9 @@ static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra
       [EMU_PIPE_cvt] = p->cvt,   [EMU_PIPE_control] = 64,   [EMU_PIPE_uniform] = 64};
   switch (in->pipe) {
   case EMU_PIPE_none: return 0;
-  case EMU_PIPE_lsu: return emu_larger(1, extra);
   case EMU_PIPE_uniform: return emu_larger(32.0 * in->weight / lanes[in->pipe], extra);
+  case EMU_PIPE_lsu:
+  case EMU_PIPE_tex: return emu_larger(1, extra);
   case EMU_PIPE_tensor: return tensor_clocks(p, in);
   default: return 32.0 * in->weight / lanes[in->pipe];
   }
@@ -128,6 +130,8 @@ static double latency(const emu_model *m, const emu_insn *in, bool moved) {
   case KIND_ld:
   case KIND_atom:
   case KIND_wmmaload: return load_latency(m, in, moved);
+  case KIND_tex:
+  case KIND_suld: return m->lat_global + LAT_TEXTURE;
   case KIND_ldmatrix: return LAT_SHARED;
   case KIND_shfl:
   case KIND_movmatrix:

@@ -15,6 +15,7 @@ typedef struct rt_emu_stats {
   double global_requests, load_sectors, store_sectors; /* sectors of 32 bytes */
   double shared_requests, shared_wavefronts; /* more wavefronts than needed: bank conflicts */
   double constant_requests, constant_replays; /* loads; addresses beyond the first of a warp */
+  double texture_requests, texels;   /* instructions of warps on textures and surfaces */
   double atomics, barriers;
   int regs, blocks_sm;               /* blocks_sm: occupancy */
   double waves;

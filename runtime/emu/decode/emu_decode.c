@@ -99,8 +99,9 @@ static int prepare_all(emu_parser *p) {
 
 static const emu_decode_row *find(const emu_statement *s) {
   const emu_decode_row *const tables[] = {
-      emu_decode_alu_rows, emu_decode_move_rows,  emu_decode_mem_rows,  emu_decode_flow_rows,
-      emu_decode_mma_rows, emu_decode_async_rows, emu_decode_bulk_rows, emu_decode_video_rows};
+      emu_decode_alu_rows,  emu_decode_move_rows,  emu_decode_mem_rows,
+      emu_decode_flow_rows, emu_decode_mma_rows,   emu_decode_async_rows,
+      emu_decode_bulk_rows, emu_decode_video_rows, emu_decode_texture_rows};
   for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
     for (const emu_decode_row *row = tables[t]; row->name; row++) {
       if (row->name[0] == *s->mods[0].p && emu_mod_is(s, 0, row->name)) {

@@ -16,7 +16,7 @@ typedef struct emu_decode_row {
 /* one table for each decode file; name is NULL in the last row */
 extern const emu_decode_row emu_decode_alu_rows[], emu_decode_move_rows[], emu_decode_mem_rows[],
     emu_decode_flow_rows[], emu_decode_mma_rows[], emu_decode_async_rows[], emu_decode_bulk_rows[],
-    emu_decode_video_rows[];
+    emu_decode_video_rows[], emu_decode_texture_rows[];
 
 /* emu_decode_cp_arrive -- cp.async.mbarrier.arrive, after "mbarrier" */
 int emu_decode_cp_arrive(emu_parser *p);

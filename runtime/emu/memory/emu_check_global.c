@@ -73,7 +73,7 @@ EMU_GUEST int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask,
         return bad_byte(w, in, lane, address[lane], n, access, i, state[i]);
       }
     }
-    if (access == ACCESS_WRITE) {
+    if (access != ACCESS_READ) {
       mark_set(state, n);
     }
   }

@@ -29,6 +29,10 @@ static const char *name_of(rt_emu_check check) {
                                       "bad call",
                                       "missing proxy fence",
                                       "misused mbarrier",
+                                      "grid is not co-resident",
+                                      "bad texture or surface",
+                                      "stale texture or surface",
+                                      "surface out of bounds",
                                       "no finding"};
   return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
 }

@@ -21,7 +21,8 @@ enum {                     /* bits of a byte's state */
        BYTE_ALLOCATED = 1, /* part of an allocation */
        BYTE_WRITTEN = 2,   /* written by the host or a kernel */
        BYTE_CONST = 4,     /* read-only for kernels */
-       BYTE_FREED = 8
+       BYTE_FREED = 8,
+       BYTE_STEADY = 16 /* of a texture, not written by this launch: any write clears it */
 };
 
 typedef struct emu_alloc {

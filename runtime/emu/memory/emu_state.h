@@ -14,6 +14,7 @@
 #include "emu_check.h"
 #include "emu_code.h"
 #include "emu_heap.h"
+#include "emu_texture.h"
 
 enum { EMU_CLUSTER_MAX = 16 }; /* most blocks of a cluster */
 enum { EMU_WAIT_STEPS = 64 };
@@ -202,6 +203,7 @@ typedef struct emu_traffic { /* counts for the cost model */
   /* of constant memory and parameters: loads whose address is computed, addresses beyond the first
    * of a warp, lines that were not in the constant cache */
   uint64_t constant_requests, constant_replays, constant_misses;
+  uint64_t texture_requests, texels;
 } emu_traffic;
 
 /* arrays in emu_worker.counts; the first EMU_SUMS hold sums */
@@ -242,8 +244,9 @@ typedef struct emu_worker {
 
 typedef struct emu_launch {
   emu_heap *heap;
-  int cc, sms;        /* of the card: compute capability, multiprocessors */
-  int64_t l1_sectors; /* L1 sectors that a block has for itself */
+  const emu_objects *objects; /* textures and surfaces */
+  int cc, sms;                /* of the card: compute capability, multiprocessors */
+  int64_t l1_sectors;         /* L1 sectors that a block has for itself */
   /* output of the kernel's printf; NULL: discarded */
   void (*print)(void *context, const char *text);
   void *print_context;

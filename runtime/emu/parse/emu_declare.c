@@ -47,6 +47,9 @@ static int parse_type(emu_parser *p, emu_declaration *d) {
         emu_lex_next(&p->lex);
       }
       TRY(emu_expect(p, ')'));
+    } else if (emu_token_is(&t, ".texref") || emu_token_is(&t, ".samplerref") ||
+               emu_token_is(&t, ".surfref")) {
+      d->type = T_u64; /* no instruction takes it: see emu_decode_texture.c */
     } else if (!emu_token_is(&t, ".ptr") && !(d->type != T_none && emu_space_of(&t, &ignored))) {
       d->type = emu_type_parse(t.p + 1, (int)t.n - 1);
       if (d->type == T_none) {

@@ -103,7 +103,10 @@ static int parse_address(emu_parser *p, emu_operand *o) {
   } else {
     TRY(emu_take_integer(p, &base.value));
   }
-  if (emu_accept(p, ',')) { /* of a tensor map: coordinates follow */
+  if (emu_accept(p, ',')) { /* of a tensor map, texture or surface: coordinates follow */
+    if (p->lex.token.kind == TOKEN_WORD) {
+      return emu_fail(p, "separate samplers are not emulated: a texture object has its own");
+    }
     TRY(emu_expect(p, '{'));
     TRY(parse_list(p, o, '}'));
   }

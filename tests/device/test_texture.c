@@ -1,0 +1,650 @@
+/* test_texture.c -- textures and surfaces, on any device, against a host implementation of the
+ * guide's formulas:
+ *   build/tests/test_texture [--device NAME]
+ * Coordinates and texels of the first tests are such that no result is rounded: they are equal bit
+ * for bit on a GPU and on the emulated device. */
+#define _GNU_SOURCE
+#include <math.h>
+
+#include "device_fixture.h"
+#include "emu.h"
+#include "file.h"
+
+static const char path[] = "tests/device/textures.cu";
+
+typedef struct float3 {
+  float v[3];
+} float3;
+typedef struct float4 {
+  float v[4];
+} float4;
+
+/* ---- launching ---- */
+
+typedef struct lab {
+  bed b;
+  rt_module *m; /* loaded by the first launch */
+} lab;
+
+static rt_module *kernels(bed *b) {
+  rt_image image;
+  rt_module *m = NULL;
+  auto_str text = {0}, file = {0};
+  OK(b, file_read(path, 1 << 20, &file, &b->e));
+  str_addf(&text, "#line 1 \"%s\"\n%s", path, str_text(&file));
+  const rt_source source = {.text = str_text(&text), .arch = b->d->info.arch, .lineinfo = true};
+  rt_image_init(&image);
+  const int rc = rt_compile(b->c, &source, &b->a, &image, &b->e);
+  if (rc) {
+    print_error("%s\n", str_text(&image.log));
+  }
+  assert_ok(rc, &b->e);
+  const str *code = b->d->info.format == RT_PTX ? &image.ptx : &image.cubin;
+  OK(b, b->d->ops->module_load(b->d, code->p, code->n, &m, &b->e));
+  rt_image_clear(&image);
+  return m;
+}
+
+typedef struct shape {
+  uint32_t grid[3], block[3];
+} shape;
+
+static int launch(bed *b, const char *kernel, shape s, void **args) {
+  rt_function *f;
+  rt_module **m = &((lab *)b)->m;
+  *m = *m ? *m : kernels(b);
+  OK(b, b->d->ops->function(b->d, *m, kernel, &f, &b->e));
+  const int rc = b->d->ops->launch(b->d, f, s.grid, s.block, 0, NULL, args, &b->e);
+  return rc ? rc : b->d->ops->stream_sync(b->d, NULL, &b->e);
+}
+
+static shape threads(uint32_t n) {
+  return (shape){{(n + 127) / 128, 1, 1}, {n < 128 ? n : 128, 1, 1}};
+}
+
+/* Reads of a kernel at n places, of `size` bytes each, into out: four words each. */
+static void read_at(bed *b, const char *kernel, rt_object t, const void *places, size_t size, int n,
+                    void *out) {
+  rt_ptr x = bed_put(b, places, size * (size_t)n), y = bed_alloc(b, 16 * (size_t)n);
+  void *args[] = {&t, &x, &n, &y};
+  OK(b, launch(b, kernel, threads((uint32_t)n), args));
+  bed_get(b, out, y, 16 * (size_t)n);
+  bed_free(b, x);
+  bed_free(b, y);
+}
+
+/* ---- the host's textures ---- */
+
+typedef struct image { /* what the host knows of a texture */
+  rt_texture t;
+  int dims[3], rank; /* layers: dims[2] of an image of rank 1 or 2 */
+  const float4 *texels;
+} image;
+
+/* The texel number i of dimension k, or -1 outside, in the guide's words. */
+static int texel_of(const image *m, int k, double i) {
+  const int n = m->dims[k];
+  const bool periodic = m->t.normalized_coords;
+  if (m->t.edge[k] == RT_EDGE_BORDER) {
+    return i < 0 || i >= n ? -1 : (int)i;
+  }
+  if (m->t.edge[k] == RT_EDGE_WRAP && periodic) {
+    return (int)(i - n * floor(i / n));
+  }
+  if (m->t.edge[k] == RT_EDGE_MIRROR && periodic) {
+    const double turn = floor(i / n), inside = i - n * turn;
+    return (int)(fmod(turn, 2) == 0 ? inside : n - 1 - inside);
+  }
+  return i < 0 ? 0 : i >= n ? n - 1 : (int)i;
+}
+
+static double texel(const image *m, const int at[3], int c) {
+  for (int k = 0; k < 3; k++) {
+    if (at[k] < 0) {
+      return 0;
+    }
+  }
+  return (double)m->texels[(at[2] * m->dims[1] + at[1]) * m->dims[0] + at[0]].v[c];
+}
+
+/* The guide's tex(x), dimension by dimension: (1 - a) T[i] + a T[i + 1]. */
+static double value_at(const image *m, const float x[3], int k, int at[3], int c) {
+  if (k < 0) {
+    return texel(m, at, c);
+  }
+  const double u = (double)x[k] * (m->t.normalized_coords ? m->dims[k] : 1);
+  if (!m->t.linear) {
+    at[k] = texel_of(m, k, floor(u));
+    return value_at(m, x, k - 1, at, c);
+  }
+  const double i = floor(u - 0.5), a = round((u - 0.5 - i) * 256) / 256;
+  at[k] = texel_of(m, k, i);
+  const double low = value_at(m, x, k - 1, at, c);
+  at[k] = texel_of(m, k, i + 1);
+  return (1 - a) * low + a * value_at(m, x, k - 1, at, c);
+}
+
+static double expected(const image *m, const float x[3], int c) {
+  int at[3] = {0};
+  if (m->rank < 3 && m->dims[2] > 1) { /* the layer, clamped */
+    at[2] = x[2] < 0 ? m->dims[2] - 1 : (int)fminf(x[2], (float)m->dims[2] - 1);
+  }
+  return value_at(m, x, m->rank - 1, at, c);
+}
+
+/* ---- objects ---- */
+
+static rt_array *array_of(bed *b, const rt_array_shape *s, const void *texels) {
+  const uint64_t texel = dtype_nbytes(s->type) * (uint64_t)s->channels;
+  rt_array_copy c = {.size = {s->dims[0], s->dims[1], s->dims[2]},
+                     .texel = (uint32_t)texel,
+                     .host = (void *)(uintptr_t)texels,
+                     .pitch = s->dims[0] * texel,
+                     .rows = s->dims[1] ? s->dims[1] : 1};
+  rt_array *a;
+  OK(b, b->d->ops->array_new(b->d, s, &a, &b->e));
+  if (texels) {
+    OK(b, b->d->ops->array_copy(b->d, a, &c, NULL, &b->e));
+  }
+  return a;
+}
+
+static void array_read(bed *b, rt_array *a, const rt_array_shape *s, void *texels) {
+  const uint64_t texel = dtype_nbytes(s->type) * (uint64_t)s->channels;
+  rt_array_copy c = {.size = {s->dims[0], s->dims[1], s->dims[2]},
+                     .texel = (uint32_t)texel,
+                     .host = texels,
+                     .pitch = s->dims[0] * texel,
+                     .rows = s->dims[1] ? s->dims[1] : 1,
+                     .out = true};
+  OK(b, b->d->ops->array_copy(b->d, a, &c, NULL, &b->e));
+}
+
+static rt_object texture(bed *b, const rt_texture *t) {
+  rt_object o;
+  OK(b, b->d->ops->texture_new(b->d, t, &o, &b->e));
+  return o;
+}
+
+static rt_object surface(bed *b, rt_array *a) {
+  rt_object o;
+  OK(b, b->d->ops->surface_new(b->d, a, &o, &b->e));
+  return o;
+}
+
+/* ---- every dimension, address mode and filter ---- */
+
+enum { W = 8, H = 4, D = 4, PLACES = 192, TEXELS = W * H * D };
+
+static void fill(bed *b, float4 *texels, int n) {
+  for (int i = 0; i < n; i++) {
+    for (int c = 0; c < 4; c++) {
+      texels[i].v[c] = (float)((int)random_below(&b->random, 1024) - 512);
+    }
+  }
+}
+
+/* Places far around the texture, in 16ths of a texel: weights and sums are exact. */
+static void choose_places(bed *b, const image *m, float3 *x) {
+  for (int i = 0; i < PLACES; i++) {
+    for (int k = 0; k < 3; k++) {
+      const int n = m->dims[k], range = 16 * 5 * n;
+      const float u = (float)((int)random_below(&b->random, (uint64_t)range) - 2 * 16 * n) / 16;
+      const bool layer = k == 2 && m->rank < 3;
+      x[i].v[k] = layer                    ? (float)((int)random_below(&b->random, (uint64_t)n))
+                  : m->t.normalized_coords ? u / (float)n
+                                           : u;
+    }
+  }
+}
+
+static void compare(bed *b, const char *kernel, const image *m) {
+  float3 x[PLACES];
+  float4 y[PLACES];
+  const rt_object o = texture(b, &m->t);
+  choose_places(b, m, x);
+  read_at(b, kernel, o, x, sizeof *x, PLACES, y);
+  OK(b, b->d->ops->texture_free(b->d, o, &b->e));
+  for (int i = 0; i < PLACES; i++) {
+    for (int c = 0; c < 4; c++) {
+      const float want = (float)expected(m, x[i].v, c);
+      if (memcmp(&want, &y[i].v[c], 4) && !(want == 0 && y[i].v[c] == 0)) {
+        fail_msg("%s at %g %g %g, edge %d, linear %d, normalized %d, channel %d: %a, not %a",
+                 kernel, (double)x[i].v[0], (double)x[i].v[1], (double)x[i].v[2], m->t.edge[0],
+                 m->t.linear, m->t.normalized_coords, c, (double)y[i].v[c], (double)want);
+      }
+    }
+  }
+}
+
+/* All address modes, filters and kinds of coordinates of one kernel and array. */
+static void sweep(bed *b, const char *kernel, image *m) {
+  for (int edge = 0; edge < 4; edge++) {
+    for (int how = 0; how < 4; how++) {
+      m->t.edge[0] = (rt_edge)edge;
+      m->t.edge[1] = (rt_edge)((edge + how) % 4);
+      m->t.edge[2] = (rt_edge)((edge + 3 * how) % 4);
+      m->t.linear = how & 1;
+      m->t.normalized_coords = how & 2;
+      compare(b, kernel, m);
+    }
+  }
+}
+
+BED_TEST(test_dimensions) {
+  static const struct {
+    const char *kernel;
+    int rank;
+    rt_array_shape shape;
+  } all[] = {{"at_1d", 1, {DTYPE_f32, 4, {W, 0, 0}, 0, 0, 0}},
+             {"at_2d", 2, {DTYPE_f32, 4, {W, H, 0}, 0, 0, 0}},
+             {"at_3d", 3, {DTYPE_f32, 4, {W, H, D}, 0, 0, 0}},
+             {"at_a1d", 1, {DTYPE_f32, 4, {W, 0, D}, true, 0, 0}},
+             {"at_a2d", 2, {DTYPE_f32, 4, {W, H, D}, true, 0, 0}},
+             {"lod_2d", 2, {DTYPE_f32, 4, {W, H, 0}, 0, 0, 0}}};
+  float4 texels[TEXELS];
+  fill(b, texels, TEXELS);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    rt_array *a = array_of(b, &all[i].shape, texels);
+    image m = {.t.array = a, .rank = all[i].rank, .texels = texels};
+    for (int k = 0; k < 3; k++) {
+      m.dims[k] = all[i].shape.dims[k] ? (int)all[i].shape.dims[k] : 1;
+    }
+    sweep(b, all[i].kernel, &m);
+    b->d->ops->array_free(b->d, a);
+  }
+}
+
+BED_TEST(test_pitched_memory) {
+  enum { PITCH = 7 * 32 };
+  uint8_t rows[H * PITCH];
+  float4 texels[W * H];
+  fill(b, texels, W * H);
+  memset(rows, 0xff, sizeof rows);
+  for (int y = 0; y < H; y++) {
+    memcpy(rows + y * PITCH, texels + y * W, W * sizeof *texels);
+  }
+  rt_ptr p = bed_put(b, rows, sizeof rows);
+  image m = {
+      .t = {.at = p, .type = DTYPE_f32, .channels = 4, .width = W, .height = H, .pitch = PITCH},
+      .dims = {W, H, 1},
+      .rank = 2,
+      .texels = texels};
+  sweep(b, "at_2d", &m);
+  bed_free(b, p);
+}
+
+/* ---- formats ---- */
+
+/* What a read returns of a channel. */
+static double channel_value(dtype t, uint64_t bits, bool normalized) {
+  const double v = dtype_decode(t, bits), n = 8.0 * (double)dtype_nbytes(t);
+  return !normalized          ? v
+         : dtype_is_signed(t) ? fmax(v / (pow(2, n - 1) - 1), -1)
+                              : v / (pow(2, n) - 1);
+}
+
+static void check_format(bed *b, dtype t, int channels, bool normalized) {
+  enum { N = 64 };
+  const bool numbers = normalized || dtype_is_float(t);
+  const size_t one = dtype_nbytes(t);
+  uint8_t bytes[N * 16];
+  int32_t x[N];
+  uint32_t y[N][4];
+  for (size_t i = 0; i < sizeof bytes; i++) {
+    bytes[i] = (uint8_t)random_below(&b->random, dtype_is_float(t) ? 0x70 : 256);
+  }
+  rt_ptr p = bed_put(b, bytes, N * one * (size_t)channels);
+  const rt_object o = texture(
+      b, &(rt_texture){
+             .at = p, .type = t, .channels = channels, .width = N, .normalized = normalized});
+  for (int i = 0; i < N; i++) {
+    x[i] = i * 7 % (N + 8) - 4; /* some outside, which read as zeros */
+  }
+  read_at(b, numbers ? "fetch_f32" : "fetch_u32", o, x, sizeof *x, N, y);
+  for (int i = 0; i < N; i++) {
+    for (int c = 0; c < channels; c++) {
+      uint64_t bits = 0;
+      const bool inside = x[i] >= 0 && x[i] < N;
+      memcpy(&bits, bytes + ((size_t)(inside ? x[i] : 0) * (size_t)channels + (size_t)c) * one,
+             one);
+      const double want = inside ? channel_value(t, bits, normalized) : 0;
+      float got;
+      memcpy(&got, &y[i][c], 4);
+      const bool same = numbers ? got == (float)want : y[i][c] == (uint32_t)(int64_t)want;
+      if (!same) {
+        fail_msg("%s x %d%s at %d: channel %d is 0x%x, not %g", dtype_name(t), channels,
+                 normalized ? " normalized" : "", x[i], c, y[i][c], want);
+      }
+    }
+  }
+  OK(b, b->d->ops->texture_free(b->d, o, &b->e));
+  bed_free(b, p);
+}
+
+BED_TEST(test_formats) {
+  static const dtype types[] = {DTYPE_u8,  DTYPE_i8,  DTYPE_u16, DTYPE_i16,
+                                DTYPE_u32, DTYPE_i32, DTYPE_f16, DTYPE_f32};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (int channels = 1; channels <= 4; channels *= 2) {
+      check_format(b, types[i], channels, false);
+      if (dtype_nbytes(types[i]) < 4 && !dtype_is_float(types[i])) {
+        check_format(b, types[i], channels, true);
+      }
+    }
+  }
+}
+
+/* Numbers whose sums are rounded differ from the card's by its own arithmetic: by less than one of
+ * the steps of the fraction. */
+BED_TEST(test_interpolated_bytes) {
+  enum { N = 16, AT = 128 };
+  uint8_t texels[N];
+  float3 x[AT];
+  float4 y[AT], as_numbers[N];
+  for (int i = 0; i < N; i++) {
+    texels[i] = (uint8_t)random_below(&b->random, 256);
+    as_numbers[i] = (float4){{(float)texels[i] / 255, 0, 0, 1}};
+  }
+  rt_array *a =
+      array_of(b, &(rt_array_shape){.type = DTYPE_u8, .channels = 1, .dims = {N}}, texels);
+  const image m = {.t = {.array = a, .linear = true, .normalized = true, .normalized_coords = true},
+                   .dims = {N, 1, 1},
+                   .rank = 1,
+                   .texels = as_numbers};
+  for (int i = 0; i < AT; i++) {
+    x[i] = (float3){{(float)i / 77 - 0.3f, 0, 0}};
+  }
+  const rt_object o = texture(b, &m.t);
+  read_at(b, "at_1d", o, x, sizeof *x, AT, y);
+  for (int i = 0; i < AT; i++) {
+    assert_true(fabs((double)y[i].v[0] - expected(&m, x[i].v, 0)) < 1.0 / 256);
+  }
+  OK(b, b->d->ops->texture_free(b->d, o, &b->e));
+  b->d->ops->array_free(b->d, a);
+}
+
+BED_TEST(test_gather) {
+  enum { AT = 4 };
+  float4 texels[W * H], y[AT];
+  /* the third is the guide's example: the fraction of 2.49805 - 0.5 rounds up to 2 */
+  const float3 x[AT] = {{{2.5f, 1.5f, 0}}, {{2.25f, 1.75f, 0}}, {{2.49805f, 1.6f, 0}}, {{0, 0, 0}}};
+  const int low[AT][2] = {{2, 1}, {1, 1}, {2, 1}, {-1, -1}};
+  fill(b, texels, W * H);
+  rt_array *a = array_of(
+      b, &(rt_array_shape){.type = DTYPE_f32, .channels = 4, .dims = {W, H}, .gather = true},
+      texels);
+  image m = {.t = {.array = a, .edge = {RT_EDGE_CLAMP, RT_EDGE_CLAMP, RT_EDGE_CLAMP}},
+             .dims = {W, H, 1},
+             .texels = texels};
+  const rt_object o = texture(b, &m.t);
+  read_at(b, "gather", o, x, sizeof *x, AT, y);
+  for (int i = 0; i < AT; i++) {
+    const int right[] = {0, 1, 1, 0}, down[] = {1, 1, 0, 0};
+    for (int c = 0; c < 4; c++) {
+      const int at[] = {texel_of(&m, 0, low[i][0] + right[c]), texel_of(&m, 1, low[i][1] + down[c]),
+                        0};
+      assert_true((double)y[i].v[c] == texel(&m, at, 1));
+    }
+  }
+  OK(b, b->d->ops->texture_free(b->d, o, &b->e));
+  b->d->ops->array_free(b->d, a);
+}
+
+/* Integers of an array, a texture chosen by each thread, and queries. */
+BED_TEST(test_integers_and_handles) {
+  enum { N = 32 };
+  uint16_t texels[W * H];
+  float first[4] = {1, 2, 3, 4}, second[4] = {10, 20, 30, 40}, out[N];
+  uint32_t y[1][4];
+  int size[3];
+  for (int i = 0; i < W * H; i++) {
+    texels[i] = (uint16_t)(1000 + i);
+  }
+  rt_array *a = array_of(b, &(rt_array_shape){.type = DTYPE_u16, .channels = 1, .dims = {W, H}},
+                         texels),
+           *p = array_of(b, &(rt_array_shape){.type = DTYPE_f32, .channels = 1, .dims = {4, 1}},
+                         first),
+           *q = array_of(b, &(rt_array_shape){.type = DTYPE_f32, .channels = 1, .dims = {4, 1}},
+                         second);
+  rt_object t = texture(b, &(rt_texture){.array = a}), u = texture(b, &(rt_texture){.array = p}),
+            v = texture(b, &(rt_texture){.array = q});
+  read_at(b, "whole_2d", t, &(float3){{3.5f, 2.25f, 0}}, sizeof(float3), 1, y);
+  assert_int_equal(y[0][0], 1000 + 2 * W + 3);
+  rt_ptr to = bed_alloc(b, sizeof out);
+  int n = N;
+  void *args[] = {&u, &v, &n, &to}, *query[] = {&t, &to};
+  OK(b, launch(b, "either", threads(N), args));
+  bed_get(b, out, to, sizeof out);
+  for (int i = 0; i < N; i++) {
+    assert_true(out[i] == (i % 3 ? first : second)[i % 4]);
+  }
+  OK(b, launch(b, "sizes", threads(1), query));
+  bed_get(b, size, to, sizeof size);
+  assert_true(size[0] == W && size[1] == H);
+  bed_free(b, to);
+  rt_object objects[] = {t, u, v};
+  for (int i = 0; i < 3; i++) {
+    OK(b, b->d->ops->texture_free(b->d, objects[i], &b->e));
+  }
+  b->d->ops->array_free(b->d, a);
+  b->d->ops->array_free(b->d, p);
+  b->d->ops->array_free(b->d, q);
+}
+
+/* ---- surfaces ---- */
+
+BED_TEST(test_surfaces) {
+  enum { X = 13, Y = 7 };
+  const rt_array_shape s = {.type = DTYPE_u16, .channels = 4, .dims = {X, Y}, .surface = true};
+  uint16_t texels[Y][X][4], back[Y][X][4];
+  rt_array *a = array_of(b, &s, NULL);
+  rt_object o = surface(b, a);
+  rt_ptr to = bed_alloc(b, sizeof back);
+  int w = X, h = Y;
+  void *args[] = {&o, &w, &h, &to};
+  const shape tiles = {{2, 1, 1}, {8, 8, 1}};
+  OK(b, launch(b, "fill", tiles, args));
+  OK(b, launch(b, "read_back", tiles, args));
+  array_read(b, a, &s, texels);
+  bed_get(b, back, to, sizeof back);
+  assert_memory_equal(texels, back, sizeof back);
+  for (int y = 0; y < Y; y++) {
+    for (int x = 0; x < X; x++) {
+      const uint16_t want[] = {(uint16_t)x, (uint16_t)y, (uint16_t)(x + y), (uint16_t)(x * y)};
+      assert_memory_equal(texels[y][x], want, sizeof want);
+    }
+  }
+  OK(b, b->d->ops->surface_free(b->d, o, &b->e));
+  b->d->ops->array_free(b->d, a);
+  bed_free(b, to);
+}
+
+static const rt_array_shape words = {
+    .type = DTYPE_i32, .channels = 1, .dims = {W, 2}, .surface = true};
+
+BED_TEST(test_surface_edges) {
+  int texels[2][W], out[64];
+  for (int i = 0; i < 2 * W; i++) {
+    texels[i / W][i % W] = 100 + i;
+  }
+  rt_array *a = array_of(b, &words, texels);
+  rt_object o = surface(b, a);
+  rt_ptr to = bed_alloc(b, sizeof out);
+  void *args[] = {&o, &to};
+  OK(b, launch(b, "edges", threads(16), args));
+  bed_get(b, out, to, sizeof out);
+  for (int i = 0; i < 16; i++) {
+    const int x = i - 4;
+    assert_int_equal(out[i], texels[0][x < 0 ? 0 : x >= W ? W - 1 : x]);
+    assert_int_equal(out[32 + i], x < 0 || x >= W ? 0 : texels[0][x]);
+  }
+  OK(b, launch(b, "write_zero", threads(16), args));
+  OK(b, launch(b, "reduce", threads(32), args));
+  array_read(b, a, &words, texels);
+  for (int x = 0; x < W; x++) {
+    int sum = 100 + x;
+    for (int i = 0; x < 4 && i < 32; i++) {
+      sum += i % 4 == x ? i : 0;
+    }
+    assert_int_equal(texels[0][x], sum);
+    assert_int_equal(texels[1][x], 1004 + x);
+  }
+  OK(b, b->d->ops->surface_free(b->d, o, &b->e));
+  b->d->ops->array_free(b->d, a);
+  bed_free(b, to);
+}
+
+BED_TEST(test_surface_volumes) {
+  const rt_array_shape bytes = {.type = DTYPE_u8,
+                                .channels = 1,
+                                .dims = {5, 4, 3},
+                                .surface = true},
+                       pairs = {.type = DTYPE_f32,
+                                .channels = 2,
+                                .dims = {4, 3, 5},
+                                .layered = true,
+                                .surface = true},
+                       halves = {.type = DTYPE_f16, .channels = 1, .dims = {4, 1}, .surface = true};
+  uint8_t volume[3][4][5];
+  float layers[5][3][4][2];
+  uint16_t half[4];
+  rt_array *a = array_of(b, &bytes, NULL), *p = array_of(b, &pairs, NULL),
+           *h = array_of(b, &halves, NULL);
+  rt_object o[] = {surface(b, a), surface(b, p), surface(b, h)};
+  void *first[] = {&o[0], &o[0]}, *second[] = {&o[1]}, *third[] = {&o[2]};
+  OK(b, launch(b, "volume", (shape){{1, 1, 1}, {5, 4, 3}}, first));
+  OK(b, launch(b, "layers", (shape){{5, 1, 1}, {4, 3, 1}}, second));
+  OK(b, launch(b, "formatted", threads(4), third));
+  array_read(b, a, &bytes, volume);
+  array_read(b, p, &pairs, layers);
+  array_read(b, h, &halves, half);
+  for (int i = 0; i < 60; i++) {
+    const int x = i % 5, y = i / 5 % 4, z = i / 20;
+    assert_int_equal(volume[z][y][x], x + 10 * y + 50 * z);
+    assert_true(layers[i / 12][i / 4 % 3][i % 4][0] == (float)(i % 4));
+    assert_true(layers[i / 12][i / 4 % 3][i % 4][1] == (float)(i / 12));
+  }
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(half[i], dtype_encode(DTYPE_f16, 0.5 + i));
+  }
+  for (int i = 0; i < 3; i++) {
+    OK(b, b->d->ops->surface_free(b->d, o[i], &b->e));
+  }
+  b->d->ops->array_free(b->d, a);
+  b->d->ops->array_free(b->d, p);
+  b->d->ops->array_free(b->d, h);
+}
+
+/* ---- mistakes, which the emulated device reports with their line ---- */
+
+static void expect(bed *b, int rc, rt_emu_check check, const char *mark, const char *says) {
+  const rt_emu_finding *f = rt_emu_last_finding(b->d);
+  auto_str text = {0};
+  OK(b, file_read(path, 1 << 20, &text, &b->e));
+  int line = 0;
+  const char *at = mark ? strstr(str_text(&text), mark) : NULL;
+  for (const char *p = str_text(&text); at && p <= at; p++) {
+    line += p == str_text(&text) || p[-1] == '\n';
+  }
+  char place[80];
+  snprintf(place, sizeof place, "%s:%d", path, line);
+  assert_int_equal(rc, ERR_LAUNCH);
+  assert_int_equal(f->check, check);
+  if (!strstr(f->message, says)) {
+    fail_msg("'%s' should say '%s'", f->message, says);
+  }
+  if (mark) {
+    assert_string_equal(f->place, place);
+  }
+  err_clear(&b->e);
+}
+
+BED_TEST(test_findings) {
+  if (!rt_emu_is(b->d)) {
+    skip_because("only the emulated device finds mistakes, not a GPU");
+  }
+  float numbers[32] = {0};
+  int n = 1;
+  rt_ptr p = bed_put(b, numbers, sizeof numbers), y = bed_alloc(b, 1024);
+  rt_object t = texture(b, &(rt_texture){.at = p, .type = DTYPE_f32, .channels = 1, .width = 32});
+  void *args[] = {&t, &p, &y}, *places[] = {&t, &p, &n, &y};
+  expect(b, launch(b, "stale", threads(32), args), EMU_STALE, "// fault: stale",
+         "reads 4 bytes that this launch has written");
+  expect(b, launch(b, "at_1d", threads(1), places), EMU_TEXTURE, NULL, "only tex1Dfetch reads it");
+  expect(b, launch(b, "at_2d", threads(1), places), EMU_TEXTURE, NULL, "linear memory");
+  OK(b, launch(b, "fetch_f32", threads(1), places));
+  bed_free(b, p);
+  rt_ptr x = bed_put(b, numbers, sizeof numbers);
+  places[1] = &x;
+  expect(b, launch(b, "fetch_f32", threads(1), places), EMU_FREED, NULL, "freed allocation");
+  OK(b, b->d->ops->texture_free(b->d, t, &b->e));
+  expect(b, launch(b, "fetch_f32", threads(1), places), EMU_TEXTURE, NULL, "was destroyed");
+  assert_fails(b->d->ops->texture_free(b->d, t, &b->e), &b->e, ERR_DEVICE, "no texture object");
+  err_clear(&b->e);
+  t = 42;
+  expect(b, launch(b, "fetch_f32", threads(1), places), EMU_TEXTURE, NULL,
+         "takes 0x2a for a texture object: it is none");
+  bed_free(b, x);
+  bed_free(b, y);
+}
+
+BED_TEST(test_surface_findings) {
+  if (!rt_emu_is(b->d)) {
+    skip_because("only the emulated device finds mistakes, not a GPU");
+  }
+  int texels[2][W] = {{0}}, n = 1;
+  rt_array *a = array_of(b, &words, texels), *fresh = array_of(b, &words, NULL);
+  rt_object o = surface(b, a), unset = surface(b, fresh);
+  rt_ptr y = bed_alloc(b, 1024);
+  void *args[] = {&o, &y}, *as_texture[] = {&o, &y, &n, &y}, *early[] = {&unset, &y};
+  rt_ptr x = bed_put(b, texels, sizeof texels);
+  expect(b, launch(b, "beyond", threads(W + 1), args), EMU_SURFACE_BOUNDS, "// fault: beyond",
+         "accesses 4 bytes at byte 32 of row 0 of slice 0; the surface ends with byte 31 of row 1");
+  expect(b, launch(b, "skewed", threads(1), args), EMU_MISALIGNED, "// fault: skewed",
+         "x counts bytes");
+  expect(b, launch(b, "volume", threads(1), args), EMU_TEXTURE, NULL,
+         "accesses a 2-D surface as a 3-D one");
+  expect(b, launch(b, "beyond", threads(1), early), EMU_GLOBAL_UNINIT, "// fault: beyond",
+         "never written");
+  as_texture[1] = &x;
+  expect(b, launch(b, "at_2d", threads(1), as_texture), EMU_TEXTURE, NULL, "is a surface");
+  OK(b, b->d->ops->surface_free(b->d, o, &b->e));
+  OK(b, b->d->ops->surface_free(b->d, unset, &b->e));
+  b->d->ops->array_free(b->d, a);
+  b->d->ops->array_free(b->d, fresh);
+  bed_free(b, x);
+  bed_free(b, y);
+}
+
+/* Shapes and settings that no device has. */
+BED_TEST(test_refused) {
+  rt_array *a;
+  rt_object o;
+  const rt_array_shape wide = {.type = DTYPE_f32, .channels = 1, .dims = {1 << 20, 16}},
+                       triple = {.type = DTYPE_u8, .channels = 3, .dims = {4, 4}},
+                       doubles = {.type = DTYPE_f64, .channels = 1, .dims = {4, 4}};
+  rt_ptr p = bed_alloc(b, 4096);
+  rt_texture t = {
+      .at = p + 4, .type = DTYPE_f32, .channels = 1, .width = 8, .height = 2, .pitch = 64};
+  assert_fails(b->d->ops->array_new(b->d, &wide, &a, &b->e), &b->e, ERR_USAGE, "1048576 x 16 x 0");
+  err_clear(&b->e);
+  assert_fails(b->d->ops->array_new(b->d, &triple, &a, &b->e), &b->e, ERR_USAGE, "1, 2 or 4");
+  err_clear(&b->e);
+  assert_fails(b->d->ops->array_new(b->d, &doubles, &a, &b->e), &b->e, ERR_USAGE, "f64");
+  err_clear(&b->e);
+  assert_fails(b->d->ops->texture_new(b->d, &t, &o, &b->e), &b->e, ERR_USAGE, "512");
+  bed_free(b, p);
+}
+
+int main(int argc, char **argv) {
+  lab l = {.b.name = device_argument(argc, argv, "emu")};
+  if (bed_open(&l.b)) {
+    fprintf(stderr, "%s: %s\n", argv[0], l.b.e.message);
+    return 1;
+  }
+  const int failed = tests_run_with(&l, NULL, NULL);
+  l.b.d->ops->module_unload(l.b.d, l.m);
+  bed_close(&l.b);
+  return failed;
+}
