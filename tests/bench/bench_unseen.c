@@ -21,7 +21,8 @@
  *
  * Prints, for each seed and for all: the geometric mean, the median, the 10th and 5th percentiles and
  * the worst of peer's time / ours, the share at least as fast, wrong results, and calls that failed;
- * then the calls that are slower, with both times. --save appends a line a call with all there is to know; calls that
+ * how many times the floor, the larger of bytes / bandwidth and operations / peak rate, ours take;
+ * then the calls that are slower, with their times and floors. --save appends a line a call with all there is to know; calls that
  * the file has are not run again, so the same command continues after --sec. Exit status 1 when a
  * result is wrong, 2 when calls are left.
  *
@@ -195,6 +196,30 @@ static void fill_info(bench *b, row *r, tuned_kernel *k) {
   r->expected_loss = info.expected_loss;
 }
 
+/* Products of 16 bits in tensor cores: 16 times the rate of FP32 FMAs on an A100, H100 and H200. */
+static double rate_of(const gen_template *t, const gen_problem *p) {
+  for (size_t i = 0; i < t->n_fields && !strcmp(t->name, "gemm"); i++) {
+    if (!strcmp(t->fields[i].name, "dtype")) {
+      const char *name = t->fields[i].names[p->values[i].i];
+      return strcmp(name, "f16") && strcmp(name, "bf16") ? 1 : 16;
+    }
+  }
+  return 1;
+}
+
+/* Of f64 the rate is that of f32, as in the tensor cores of compute capability 9.0. */
+static void find_floor(bench *b, size_t i, gen_instance *g) {
+  const rt_info *d = &b->place.device->info;
+  row *r = &b->rows[i];
+  const gen_plan *plan;
+  gen_config config;
+  if (!gen_config_parse(b->place.t, r->config, &config, NULL) &&
+      !gen_plan_make(g, &config, &b->memory, &plan, NULL)) {
+    const double rate = rt_peak_flops(d) * rate_of(b->place.t, &b->calls[i].p);
+    r->floor = fmax(plan->flops / rate, plan->bytes / rt_peak_bandwidth(d));
+  }
+}
+
 static void add_tuned(bench *b, row *r, bench_case *x) {
   gen_config config;
   err e = {0};
@@ -227,6 +252,7 @@ static void run_call(bench *b, size_t i, bool timed) {
   int rc = open_call(b, i, &s, &data, &g, &x, &e);
   if (!rc && timed) {
     fill_info(b, r, s.k);
+    find_floor(b, i, g);
     rc = race(b, r, &x, &e);
   }
   if (rc) {

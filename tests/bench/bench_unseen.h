@@ -22,6 +22,7 @@ typedef struct row { /* of one call */
   size_t i;
   bool done, wrong, failed;
   double ours, peer, tuned;       /* seconds; 0: not timed */
+  double floor;                   /* the least that bandwidth and peak rate allow; 0: not known */
   double first_ms, peer_first_ms; /* of the first call */
   double error, peer_error;       /* in units of the tolerance */
   double expected_loss;
@@ -54,7 +55,7 @@ typedef struct bench {
 
 static const char HEAD[] =
     "family\tseed\ti\tours_us\tpeer_us\ttuned_us\tfirst_ms\tpeer_first_ms\terror\tpeer_error\t"
-    "expected_loss\tverdict\torigin\tpeer\tproblem\tcall\ttuned_for\tconfig\tnote\n";
+    "expected_loss\tverdict\torigin\tpeer\tproblem\tcall\ttuned_for\tconfig\tnote\tfloor_us\n";
 
 static inline void save_row(const bench *b, const row *r) {
   FILE *f = b->save ? fopen(b->save, "a") : NULL;
@@ -67,14 +68,14 @@ static inline void save_row(const bench *b, const row *r) {
   }
   fprintf(f,
           "%s\t%llu\t%zu\t%.5g\t%.5g\t%.5g\t%.4g\t%.4g\t%.3g\t%.3g\t%.3g\t%s\t%s\t%s\t%s\t%s\t%s\t"
-          "%s\t%s\n",
+          "%s\t%s\t%.4g\n",
           b->family, (unsigned long long)r->seed, r->i, 1e6 * r->ours, 1e6 * r->peer,
           1e6 * r->tuned, r->first_ms, r->peer_first_ms, r->error, r->peer_error, r->expected_loss,
           r->wrong    ? "wrong"
           : r->failed ? "failed"
                       : "right",
           r->origin ? r->origin : "-", b->version, r->problem, r->call,
-          r->tuned_for ? r->tuned_for : "", r->config ? r->config : "", r->note);
+          r->tuned_for ? r->tuned_for : "", r->config ? r->config : "", r->note, 1e6 * r->floor);
   bench_must(fclose(f), b->save, "cannot be written");
 }
 
@@ -121,6 +122,7 @@ static inline void read_row(bench *b, const char *line) {
              .ours = v.ours,
              .peer = v.peer,
              .tuned = v.tuned,
+             .floor = 1e-6 * atof(strrchr(line, '\t')),
              .first_ms = v.first_ms,
              .peer_first_ms = v.peer_first_ms,
              .error = v.error,
@@ -258,6 +260,27 @@ static inline void print_loss(const bench *b) {
   free(ratio);
 }
 
+/* How far the calls are from the floor: those at least as fast as the peer, and the slower ones. */
+static inline void print_floor(const bench *b) {
+  row **list = calloc(b->n_rows + 1, sizeof *list);
+  double *over[2] = {calloc(b->n_rows + 1, sizeof(double)), calloc(b->n_rows + 1, sizeof(double))};
+  size_t n[2] = {0};
+  const size_t all = compared(b, 0, list);
+  for (size_t i = 0; i < all; i++) {
+    const bool slower = list[i]->peer < list[i]->ours;
+    if (list[i]->floor > 0) {
+      over[slower][n[slower]++] = list[i]->ours / list[i]->floor;
+    }
+  }
+  if (n[0] + n[1]) {
+    printf("x floor (bytes / bandwidth, operations / peak rate): %.2f; slower ones %.2f\n",
+           mean_of(over[0], n[0]), mean_of(over[1], n[1]));
+  }
+  free(over[0]);
+  free(over[1]);
+  free(list);
+}
+
 static inline void print_slow(const bench *b) {
   row **list = calloc(b->n_rows + 1, sizeof *list);
   const size_t n = compared(b, 0, list);
@@ -266,12 +289,13 @@ static inline void print_slow(const bench *b) {
     slow++;
   }
   if (slow) {
-    printf("slower (us: ours, peer, tuned):\n");
+    printf("slower (us: ours, peer, tuned, floor; ours / floor):\n");
   }
   for (size_t i = 0; i < slow && i < SLOW_SHOWN; i++) {
     const row *r = list[i];
-    printf("  %5.2f %9.4g %9.4g %9.4g  %-9s %s\n", r->peer / r->ours, 1e6 * r->ours, 1e6 * r->peer,
-           1e6 * r->tuned, r->origin, r->call);
+    printf("  %5.2f %9.4g %9.4g %9.4g %9.4g %6.3g  %-9s %s\n", r->peer / r->ours, 1e6 * r->ours,
+           1e6 * r->peer, 1e6 * r->tuned, 1e6 * r->floor, r->floor > 0 ? r->ours / r->floor : 0,
+           r->origin, r->call);
   }
   free(list);
 }
@@ -297,6 +321,7 @@ static inline void print_family(const bench *b) {
   }
   print_first_calls(b);
   print_loss(b);
+  print_floor(b);
   print_slow(b);
   print_wrong(b);
   printf("\n");

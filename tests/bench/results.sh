@@ -126,12 +126,14 @@ unseen_table() {
   ls "$folder"/unseen.*.txt >/dev/null 2>&1 || return 0
   printf '\n## Calls that nobody tuned\n\nDrawn at random over all that a typed call may be given; the seeds are the '
   printf 'first digits of the commit and the next numbers. Warm buffers. x the peer: geometric mean, median, 10th and 5th '
-  printf 'percentile, worst.\n\n| family | calls | mean | median | 10th | 5th | worst | at least as fast | wrong | peer |\n'
-  printf '|---|---|---|---|---|---|---|---|---|---|\n'
+  printf 'percentile, worst. x floor: times the larger of bytes / bandwidth and operations / peak rate, of the calls at '
+  printf 'least as fast as the peer and of the slower ones.\n\n| family | calls | mean | median | 10th | 5th | worst | at least as fast | x floor | slower ones | wrong | peer |\n'
+  printf '|---|---|---|---|---|---|---|---|---|---|---|---|\n'
   for file in "$folder"/unseen.*.txt; do
     peer=$(sed -n 's/^[a-z_]* on .*, \(.*\); warm.*/\1/p' "$file")
-    awk -v peer="$peer" '$2 ~ /^(all|[0-9]+)$/ && $1 ~ /^[a-z_]+$/ { total = $0 } END { $0 = total; printf "| `%s` | %s | %s | %s | %s | %s | %s | %s %% | %s | %s |\n",
-      $1, $4, $5, $6, $7, $8, $9, $10, $12, peer }' "$file"
+    floors=$(sed -n 's/^x floor .*: \([-0-9.na]*\); slower ones \([-0-9.na]*\)$/\1 | \2/p' "$file")
+    awk -v peer="$peer" -v floors="${floors:-- | -}" '$2 ~ /^(all|[0-9]+)$/ && $1 ~ /^[a-z_]+$/ { total = $0 } END { $0 = total; printf "| `%s` | %s | %s | %s | %s | %s | %s | %s %% | %s | %s | %s |\n",
+      $1, $4, $5, $6, $7, $8, $9, $10, floors, $12, peer }' "$file"
   done
 }
 

@@ -6,7 +6,7 @@ set -u
 autotune=$1 folder=${2:-build/foreign} here=$(dirname "$0")
 export TUNED_DEVICE="${TUNED_DEVICE:-emu}" TUNED_DB="$folder/tuned.db"
 samples=https://raw.githubusercontent.com/NVIDIA/cuda-samples/v12.8/Samples
-tuner=https://raw.githubusercontent.com/KernelTuner/kernel_tuner/1.0
+tuner=https://raw.githubusercontent.com/KernelTuner/kernel_tuner/1.3.3
 rodinia=https://raw.githubusercontent.com/JuliaParallel/rodinia/0f47cfc2f35034405973703fbb6d2c77a25439c0
 mkdir -p "$folder/tuned"
 rm -f "$TUNED_DB"
