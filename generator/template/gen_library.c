@@ -194,8 +194,19 @@ static bool formats_address(const char *format) {
   return false;
 }
 
+/* A conversion takes as long as some dozen instructions; %q looks at every byte. */
+static double format_cost(lua_State *L) {
+  enum { CONVERSION = 32 };
+  double n = 0;
+  for (const char *p = luaL_checkstring(L, 1); (p = strchr(p, '%')); p++) {
+    n += CONVERSION;
+  }
+  return n + 4 * texts_cost(L, 1);
+}
+
 static int format(lua_State *L) {
   luaL_argcheck(L, !formats_address(luaL_checkstring(L, 1)), 1, "%p is not available");
+  gen_box_charge(box_of(L), (uint64_t)fmin(format_cost(L), 1e18));
   for (int i = 2; i <= lua_gettop(L); i++) {
     if (has_address(L, i)) {
       return luaL_error(L, "a %s has no text", luaL_typename(L, i));

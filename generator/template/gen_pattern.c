@@ -15,6 +15,7 @@ enum {
   DEPTH_MAX = 200,
   STEPS_AT_ONCE = 4096,
   STEPS_PER_INSTRUCTION = 4, /* of Lua, in time */
+  STEPS_PER_REPLACEMENT = 32,
   OPEN = -1,                 /* lengths of captures: not yet closed, ... */
   POSITION = -2              /* ... a position */
 };
@@ -449,6 +450,7 @@ static void add_text(matcher *m, luaL_Buffer *out, const char *s, const char *en
 /* what argument 3, a text, table or function, puts in the place of a match */
 static void add_replacement(matcher *m, luaL_Buffer *out, const char *s, const char *end) {
   lua_State *L = m->L;
+  charge(m, STEPS_PER_REPLACEMENT);
   switch (lua_type(L, 3)) {
   case LUA_TFUNCTION:
     lua_pushvalue(L, 3);

@@ -91,6 +91,12 @@ if command -v sqlite3 >/dev/null; then
     sqlite3 "$folder/changed.db" "$change" || complain "sqlite3 does not: $change"
     refuses 1 "is damaged (the" $autotune db verify --db "$folder/changed.db"
   done
+  cp "$TUNED_DB" "$folder/changed.db"
+  sqlite3 "$folder/changed.db" "DROP TRIGGER sample_sealed; DROP TRIGGER sample_stands;
+    INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, batches, host, run, sequence)
+    SELECT id, 'final', 1, 0, 1, 1, 0, '1e-6 2e-6], \"forged\": [3', 1, 1, 1 FROM trial" || complain "sqlite3 adds no sample"
+  prints '"batches":[1e-06,2e-06]' $autotune show saxpy n=1000 --json --db "$folder/changed.db"
+  grep forged "$folder/out" && complain "a database writes into the output"
 fi
 
 # ---- an allocation fails, and the failure is known to have happened

@@ -7,8 +7,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 
+#include "capture_list.h"
 #include "run_captured.h"
 #include "sizes.h"
 #include "tune.h"
@@ -117,6 +122,66 @@ CONTEXT_TEST(test_threads_are_counted) {
   }
   close_context(c.f);
   holds(c.path, "saxpy n=1000 align=4  # 200 calls\n", true);
+}
+
+/* Of 20,000 lines each is found by its hash, not by comparing it with all others. */
+CONTEXT_TEST(test_many_problems_are_added_quickly) {
+  enum { LINES = 20000 };
+  char path[200], problem[40];
+  capture_lines more = {0};
+  str text = {0};
+  snprintf(path, sizeof path, "%s/many.txt", f->folder);
+  for (int i = 0; i < LINES; i++) {
+    const int n = snprintf(problem, sizeof problem, "saxpy n=%d", i);
+    capture_lines_add(&more, problem, (size_t)n, 2, NULL, 0);
+  }
+  const clock_t from = clock();
+  assert_true(capture_list_add(path, &more) && capture_list_add(path, &more));
+  assert_true(clock() - from < CLOCKS_PER_SEC);
+  err e = {0};
+  assert_ok(file_read(path, 1 << 22, &text, &e), &e);
+  assert_non_null(strstr(str_text(&text), "\nsaxpy n=0  # 4 calls\n"));
+  assert_non_null(strstr(str_text(&text), "\nsaxpy n=19999  # 4 calls\n"));
+  str_clear(&text);
+  capture_lines_clear(&more);
+}
+
+static void on_alarm(int number) {
+  (void)number;
+}
+
+/* The list is waited for, however many signals the program gets meanwhile. */
+CONTEXT_TEST(test_a_lock_is_waited_for_through_signals) {
+  enum { HELD_US = 100000 };
+  char path[200];
+  capture_lines more = {0};
+  int ready[2];
+  snprintf(path, sizeof path, "%s/held.txt", f->folder);
+  assert_int_equal(pipe(ready), 0);
+  const pid_t child = fork();
+  if (!child) {
+    const int fd = open(path, O_RDWR | O_CREAT, 0600);
+    flock(fd, LOCK_EX);
+    (void)!write(ready[1], "x", 1);
+    usleep(HELD_US);
+    _exit(0);
+  }
+  char byte;
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  struct sigaction action = {.sa_handler = on_alarm},
+                   before; /* calls are interrupted, not begun again */
+  sigaction(SIGALRM, &action, &before);
+  setitimer(ITIMER_REAL, &(struct itimerval){{0, 2000}, {0, 2000}}, NULL);
+  capture_lines_add(&more, "saxpy n=1", 9, 1, NULL, 0);
+  const double from = now_sec();
+  assert_true(capture_list_add(path, &more));
+  assert_true(now_sec() - from > HELD_US * 0.5e-6);
+  setitimer(ITIMER_REAL, &(struct itimerval){{0}}, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  waitpid(child, NULL, 0);
+  close(ready[0]);
+  close(ready[1]);
+  capture_lines_clear(&more);
 }
 
 CONTEXT_TEST(test_each_process_may_have_a_file) {

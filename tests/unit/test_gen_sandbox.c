@@ -84,6 +84,9 @@ TEST(loops_without_an_end_are_ended) {
       "1 local s = ('a'):rep(1000000) local t, u = s .. 'b', s .. 'c' "
       "while true do local x = t < u end",
       "1 local t = {} while true do table.unpack(t, 1, 9999) end",
+      "1 while true do string.format('%99d%99d%99d', 1, 2, 3) end",
+      "1 local s = ('x'):rep(1000000) while true do string.format('%q', s) end",
+      "1 local s = ('x'):rep(100000) while true do s:gsub('.-', {}) end",
   };
   for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
     load_fails(loops[i], ERR_LIMIT, "it takes more than 2000000 instructions");

@@ -64,6 +64,7 @@ static int open_parts(const cli *c, bool runs, cli_kernel *k, err *e) {
   TRY(rt_device_open(cli_device(c), &k->device, e));
   TRY(choose_problem(c, runs, k, e));
   gen_problem_text(k->t, &k->problem, &k->problem_text);
+  TRY(k->problem_text.failed ? err_nomem(e) : 0);
   TRY(rt_instance_new(k->t, &k->problem, &k->device->info, &k->g, e));
   return gen_config_parse(k->t, c->config ? c->config : "", &k->config, e);
 }
@@ -105,6 +106,7 @@ int cli_kernel_results(const cli *c, cli_kernel *k, db *d, db_result **rows, siz
   err why = {0};
   TRY(cli_timing(c, &replay, e));
   tune_device_key(&k->device->info, replay, &key);
+  TRY(key.failed ? err_nomem(e) : 0);
   int rc = db_device_find(d, str_text(&key), &device_id, &why);
   rc = rc ? rc : db_template_find(d, k->t->hash, &template_id, &why);
   if (rc == ERR_NOTFOUND) {

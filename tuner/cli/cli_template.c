@@ -24,8 +24,9 @@ static bool names_plain(const char *word) {
 static int plain_lines(const cli *c, arena *a, gen_options *out, err *e) {
   const char **lines = ARENA_ARRAY(a, const char *, c->n_lines + c->n_words + 1);
   TRY(lines ? 0 : err_nomem(e));
-  memcpy(lines, c->lines, c->n_lines * sizeof *lines);
-  out->n_lines = c->n_lines;
+  for (; out->n_lines < c->n_lines; out->n_lines++) {
+    lines[out->n_lines] = c->lines[out->n_lines];
+  }
   for (size_t i = 1; i < c->n_words; i++) {
     if (!strchr(c->words[i], '=')) {
       continue;

@@ -78,6 +78,7 @@ static int tune_all_parts(run_ *r, const gen_problem *p, const char *problem, er
 static int tune_parts(run_ *r, const gen_problem *p, err *e) {
   auto_str problem = {0};
   gen_problem_text(r->m->t, p, &problem);
+  TRY(problem.failed ? err_nomem(e) : 0);
   return tune_all_parts(r, p, str_text(&problem), e);
 }
 

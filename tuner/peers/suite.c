@@ -78,6 +78,9 @@ static int open_range(values *v, const char *text, err *e) {
   int64_t first;
   snprintf(copy, sizeof copy, "%s", text);
   to = strstr(copy, "..");
+  if (!to) { /* only in what does not fit */
+    return err_set(e, ERR_USAGE, "a number of '%.40s...' is too long", v->word);
+  }
   *to = 0;
   to += 2;
   by = strpbrk(to, "*+");

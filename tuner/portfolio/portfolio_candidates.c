@@ -76,6 +76,7 @@ int portfolio_gather(portfolio_run *r, err *e) {
   db_known *rows = ARENA_ARRAY(&r->memory, db_known, PROBLEMS_MOST);
   TRY(rows ? 0 : err_nomem(e));
   rt_device_key(timing_table_device(r->timings), &key);
+  TRY(key.failed ? err_nomem(e) : 0);
   TRY(db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e));
   TRY(find_candidates(r, rows, n, &tuned, e));
   gen_config_default(r->t, &def);
@@ -93,6 +94,7 @@ static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
   auto_str key = {0};
   err why = {0};
   rt_device_key(timing_table_device(r->timings), &key);
+  TRY(key.failed ? err_nomem(e) : 0);
   const int rc = db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, &why);
   if (rc == ERR_NOTFOUND) {
     return err_set(e, rc,

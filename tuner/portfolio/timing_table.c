@@ -113,6 +113,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   }
   const bool ok = m->status == DB_OK;
   gen_config_text(x->t, &c->config, &config);
+  TRY(config.failed ? err_nomem(e) : 0);
   const db_trial row = {.problem = str_text(&x->problem),
                         .config = str_text(&config),
                         .status = m->status,
@@ -314,6 +315,7 @@ static int open_size(timing_table *x, err *e) {
   close_size(x);
   str_reset(&x->problem);
   gen_problem_text(x->t, p, &x->problem);
+  TRY(x->problem.failed ? err_nomem(e) : 0);
   x->n_variants = x->next = 0;
   x->best = INFINITY;
   x->variants = ARENA_ARRAY(&x->memory, variant, x->n_configs + 1);

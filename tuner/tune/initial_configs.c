@@ -118,6 +118,7 @@ static int find_served(collector *x, err *e) {
   const initial_sources *f = x->from;
   auto_str device_key = {0};
   tune_device_key(&f->pipe->m.info, f->options->replay, &device_key);
+  TRY(device_key.failed ? err_nomem(e) : 0);
   const bool all = f->options->start == TUNE_START_ALL;
   const serve_sources sources = {.device = &f->pipe->m.info,
                                  .device_key = str_text(&device_key),

@@ -34,6 +34,7 @@ static int add(reader *r, const char *problem, const char *config, err *e) {
   if (problem) {
     TRY(gen_problem_parse(r->t, problem, &p, e));
     gen_problem_text(r->t, &p, &text);
+    TRY(text.failed ? err_nomem(e) : 0);
     g->problem = arena_text(r->a, str_text(&text));
     TRY(g->problem ? 0 : err_nomem(e));
   }

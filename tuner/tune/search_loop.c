@@ -76,6 +76,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   tune_session *s = self;
   auto_str config = {0};
   gen_config_text(s->t, &c->config, &config);
+  TRY(config.failed ? err_nomem(e) : 0);
   bool ok = m->status == DB_OK;
   db_result row = {.t = {.problem = str_text(&s->problem.text),
                          .config = str_text(&config),

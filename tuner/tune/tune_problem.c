@@ -110,6 +110,7 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   session_problem *x = &s->problem;
   x->p = *p;
   gen_problem_text(s->t, p, &x->text);
+  TRY(x->text.failed ? err_nomem(e) : 0);
   TRY(rt_instance_new(s->t, p, &s->pipe.m.info, &x->g, e));
   TRY(scorer_init(&s->scorer, &s->o.objective, s->t, x->g, e));
   TRY(session_results(s, &x->memory, &x->rows, &x->n_rows, e));

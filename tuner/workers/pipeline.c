@@ -17,6 +17,7 @@ void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
 static int register_device(pipeline *k, rt_replay replay, err *e) {
   auto_str key = {0};
   tune_device_key(&k->m.info, replay, &key);
+  TRY(key.failed ? err_nomem(e) : 0);
   const db_device row = {
       .key = str_text(&key), .name = k->m.info.name, .cc = k->m.info.cc, .sms = k->m.info.sms};
   return db_device_put(k->db, &row, &k->device_id, e);

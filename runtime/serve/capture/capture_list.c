@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "capture_list.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "array.h"
+#include "key_hash.h"
 #include "str.h"
 
 enum { FILE_MOST = 64 << 20 };
@@ -16,18 +18,51 @@ static const char HEAD[] =
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static capture_line *find_or_add(capture_lines *l, const char *problem, size_t n) {
-  for (size_t i = 0; i < l->n; i++) {
-    if (!strncmp(l->list[i].problem, problem, n) && !l->list[i].problem[n]) {
-      return &l->list[i];
+static uint32_t *place_of(const capture_lines *l, const char *problem, size_t n) {
+  size_t i = key_hash(problem, n) & (l->n_places - 1);
+  for (; l->places[i]; i = (i + 1) & (l->n_places - 1)) {
+    const char *there = l->list[l->places[i] - 1].problem;
+    if (!strncmp(there, problem, n) && !there[n]) {
+      break;
     }
   }
+  return &l->places[i];
+}
+
+/* Half of the places stay free. */
+static bool reserve(capture_lines *l) {
   if (!array_reserve(&l->list, l->n + 1, &l->room, sizeof *l->list)) {
+    return false;
+  }
+  if (2 * (l->n + 1) <= l->n_places) {
+    return true;
+  }
+  const size_t n = l->n_places ? 2 * l->n_places : 64;
+  uint32_t *places = calloc(n, sizeof *places);
+  if (!places) {
+    return false;
+  }
+  free(l->places);
+  l->places = places;
+  l->n_places = n;
+  for (size_t i = 0; i < l->n; i++) {
+    *place_of(l, l->list[i].problem, strlen(l->list[i].problem)) = (uint32_t)i + 1;
+  }
+  return true;
+}
+
+static capture_line *find_or_add(capture_lines *l, const char *problem, size_t n) {
+  if (!reserve(l)) {
     return NULL;
+  }
+  uint32_t *place = place_of(l, problem, n);
+  if (*place) {
+    return &l->list[*place - 1];
   }
   capture_line *new = &l->list[l->n];
   *new = (capture_line){.problem = arena_text_n(&l->memory, problem, n)};
   l->n += new->problem != NULL;
+  *place = new->problem ? (uint32_t)l->n : 0;
   return new->problem ? new : NULL;
 }
 
@@ -44,6 +79,7 @@ void capture_lines_add(capture_lines *l, const char *problem, size_t n, uint64_t
 /* "PROBLEM  # 17 calls, data PATH"; other comments are not kept. */
 static void read_line(capture_lines *l, const char *text, size_t n) {
   static const char word[] = ", data ";
+  n = strnlen(text, n);
   const char *comment = memchr(text, '#', n);
   const char *data =
       comment ? memmem(comment, n - (size_t)(comment - text), word, strlen(word)) : NULL;
@@ -69,32 +105,33 @@ static void read_lines(capture_lines *l, const str *text) {
 
 void capture_lines_clear(capture_lines *l) {
   free(l->list);
+  free(l->places);
   arena_clear(&l->memory);
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
 
+/* The program's own signals may interrupt any of these calls. */
 static bool read_all(int fd, str *out) {
   char buffer[8192];
   ssize_t n;
-  while ((n = read(fd, buffer, sizeof buffer)) > 0 && out->n < FILE_MOST) {
-    str_add_n(out, buffer, (size_t)n);
+  while (((n = read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR)) &&
+         out->n < FILE_MOST) {
+    str_add_n(out, buffer, n > 0 ? (size_t)n : 0);
   }
   return n == 0 && !out->failed;
 }
 
+/* Lines stay in their order, so a program that is killed here leaves most of them. */
 static bool write_all(int fd, const str *text) {
-  if (lseek(fd, 0, SEEK_SET) || ftruncate(fd, 0)) {
-    return false;
-  }
   for (size_t at = 0; at < text->n;) {
-    const ssize_t n = write(fd, text->p + at, text->n - at);
-    if (n <= 0) {
+    const ssize_t n = pwrite(fd, text->p + at, text->n - at, (off_t)at);
+    if (n == 0 || (n < 0 && errno != EINTR)) {
       return false;
     }
-    at += (size_t)n;
+    at += n > 0 ? (size_t)n : 0;
   }
-  return true;
+  return !ftruncate(fd, (off_t)text->n);
 }
 
 static void add_text(const capture_lines *l, str *out) {
@@ -134,7 +171,8 @@ bool capture_list_add(const char *path, const capture_lines *more) {
   if (fd < 0) {
     return false;
   }
-  flock(fd, LOCK_EX);
+  while (flock(fd, LOCK_EX) && errno == EINTR) {
+  }
   const bool ok = !more->failed && merge_into(fd, more);
   close(fd);
   return ok;

@@ -18,6 +18,8 @@ typedef struct capture_line { /* "PROBLEM  # 17 calls, data PATH" */
 typedef struct capture_lines { /* all zero: empty */
   capture_line *list;
   size_t n, room;
+  uint32_t *places; /* by the hash of the problem: 1 + its place in the list; 0: free */
+  size_t n_places;
   arena memory;
   bool failed; /* out of memory: incomplete */
 } capture_lines;

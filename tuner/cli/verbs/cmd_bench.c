@@ -53,6 +53,7 @@ static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *in
   gen_problem_text(r->place.t, p, &canonical);
   const char *fields = strchr(str_text(&canonical), ' ');
   str_addf(&problem, "%s%s", r->c->words[0], fields ? fields : "");
+  TRY(problem.failed || canonical.failed ? err_nomem(e) : 0);
   int rc = tuned_find(r->served, str_text(&problem), &kernel, &why);
   rc = rc ? rc : tuned_info(kernel, info, &why);
   return rc ? err_at(e, rc, why.place, "%s", why.message)
@@ -121,7 +122,7 @@ static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_inf
                       bench_row *row, err *e) {
   auto_str problem = {0};
   gen_problem_text(r->place.t, p, &problem);
-  row->problem = arena_text(&r->memory, str_text(&problem));
+  row->problem = problem.failed ? NULL : arena_text(&r->memory, str_text(&problem));
   row->origin = tuned_origin_name(info->origin);
   row->config = info->config;
   row->tuned_for = info->tuned_problem;

@@ -113,6 +113,7 @@ static int known_of(compare_run *r, const char *problem, db_result **rows, size_
   auto_str key = {0};
   *n = 0;
   rt_device_key(&r->place.device->info, &key);
+  TRY(key.failed ? err_nomem(e) : 0);
   int rc = db_template_find(r->db, r->place.t->hash, &t, e);
   rc = rc ? rc : db_device_find(r->db, str_text(&key), &d, e);
   rc = rc ? rc : db_results(r->db, t, d, problem, &r->memory, rows, n, e);
@@ -197,7 +198,7 @@ static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
   auto_str text = {0};
   gen_problem_text(r->place.t, &r->suite.p[i], &text);
   l->label = r->suite.texts[i];
-  l->problem = arena_text(&r->memory, str_text(&text));
+  l->problem = text.failed ? NULL : arena_text(&r->memory, str_text(&text));
   l->n = r->place.t->params[r->param].n;
   l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);
   return l->problem && l->steps ? 0 : err_nomem(e);

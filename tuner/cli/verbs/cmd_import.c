@@ -89,7 +89,7 @@ static int open_problem(importer *in, err *e) {
   TRY(err_copy(e, rc, &why));
   TRY(gen_problem_parse(in->t, text + strcspn(text, " "), &in->p, e));
   gen_problem_text(in->t, &in->p, &in->problem);
-  return 0;
+  return in->problem.failed ? err_nomem(e) : 0;
 }
 
 /* Files from export-results name their device; others belong to the device of --device. */
@@ -106,7 +106,7 @@ static int open_device(importer *in, err *e) {
   rt_device_key(&device->info, &key);
   in->device_name = arena_text(&in->memory, device->info.name);
   in->emulated = device->info.modelled;
-  int rc = rt_instance_new(in->t, &in->p, &device->info, &in->g, e);
+  int rc = key.failed ? err_nomem(e) : rt_instance_new(in->t, &in->p, &device->info, &in->g, e);
   rc = rc ? rc
           : db_device_put(
                 in->d,
@@ -144,10 +144,11 @@ static int config_of(const importer *in, size_t row, str *out, err *e) {
   for (size_t i = 0; i < in->rows.n_params; i++) {
     str_addf(&text, "%s%s=%s", i ? "," : "", in->rows.params[i], cells[i]);
   }
+  TRY(text.failed ? err_nomem(e) : 0);
   TRY(gen_config_parse(in->t, str_text(&text), &c, e));
   TRY(in->g && in->rows.status[row] == DB_OK ? gen_config_check(in->g, &c, e) : 0);
   gen_config_text(in->t, &c, out);
-  return 0;
+  return out->failed ? err_nomem(e) : 0;
 }
 
 static int by_text(const void *a, const void *b) {

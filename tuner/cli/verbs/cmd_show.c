@@ -1,4 +1,6 @@
 /* cmd_show.c -- autotune show: the best configurations of a family's problems, or of one problem. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
@@ -26,12 +28,19 @@ static void add_result(const cli *c, const cli_kernel *k, db *d, const db_result
   fit_line(s, start);
 }
 
-/* Numbers between blanks. */
+/* Numbers between blanks; what else a database has there is left out. */
 static void add_batches_json(str *s, const char *batches) {
   if (batches && batches[0]) {
+    const char *comma = "";
+    char *end;
     jw_open_list(s, "batches");
-    for (const char *p = batches; *p; p++) {
-      str_addf(s, "%c", *p == ' ' ? ',' : *p);
+    for (const char *p = batches; *p; p = end + strspn(end, " ")) {
+      const double sec = strtod(p, &end);
+      if (end == p || !isfinite(sec)) {
+        break;
+      }
+      str_addf(s, "%s%.6g", comma, sec);
+      comma = ",";
     }
     jw_close_list(s);
   }
