@@ -71,7 +71,7 @@ help:
 	@echo 'make deps         only install the packages'
 	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
-	@echo 'make fuzz         PTX, templates and results at random under sanitizers: FUZZ_SEC= a target (default 15)'
+	@echo 'make fuzz         PTX, templates, texts, databases and command lines at random: FUZZ_SEC= a target (default 8)'
 	@echo 'make faults       fail each of the first 5,000 calls of every kind inside a tuning (half an hour)'
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
@@ -103,9 +103,10 @@ asan: deps
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all tests
 	@ASAN_OPTIONS=detect_leaks=1 B=build-asan sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
 
-# Random changes of kept inputs, guided by coverage; FUZZ_SEC a target (15), FUZZ_SEED another order.
-fuzz: deps $(B)/libtuned.a
-	@sh tests/fuzz.sh
+# Random changes of kept inputs, guided by coverage; FUZZ_SEC a target (8), FUZZ_SEED another order,
+# FUZZ_TARGETS="run texts" some targets only.
+fuzz: deps $(B)/autotune
+	@sh tests/fuzz.sh $(FUZZ_TARGETS)
 
 # Each of the first 5,000 allocations, writes, reads, ... inside a tuning fails.
 faults: deps $(B)/autotune $(NVRTC_CACHE)
