@@ -226,6 +226,27 @@ ON_EMU(own_rank_is_checked) {
   }
 }
 
+/* The name of a variable goes with its module. */
+ON_EMU(a_variable_outlives_no_module) {
+  static const char variable[] =
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 8 .b8 kept[64];\n"
+      ".visible .entry where(.param .u64 x)\n{\n.reg .b64 %d<4>;\n"
+      "ld.param.u64 %d1, [x]; mov.u64 %d2, kept; st.global.u64 [%d1], %d2;\nret;\n}\n";
+  uint64_t where = 0;
+  rt_ptr p = fixture_copy(k, &where, sizeof where);
+  void *args[] = {&p};
+  fixture_ptx(k, variable);
+  fixture_ok(k, fixture_launch(k, "where", 1, 1, 0, args));
+  fixture_read(k, &where, p, sizeof where);
+  k->d->ops->module_unload(k->d, k->m);
+  load_kernel(k, "", "st.global.u32 [%d1], %r1;");
+  args[0] = &where;
+  int rc = fixture_launch(k, "k", 1, 1, 0, args);
+  fixture_assert_finding(k, rc, "k", EMU_FREED, NULL, NULL);
+  assert_non_null(strstr(k->e.message, "the freed allocation #"));
+  k->d->ops->module_unload(k->d, k->m);
+}
+
 static void *stop_later(void *stop) {
   nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
   *(volatile int *)stop = 1;

@@ -258,6 +258,7 @@ bool emu_heap_release(emu_heap *h, uint64_t address) {
   bool found = a && a->alive && a->offset == address - EMU_GLOBAL_BASE;
   if (found) {
     a->alive = false;
+    a->name = NULL; /* the module has it, and goes */
     h->used -= a->nbytes;
     memset(h->state + a->offset, BYTE_FREED, a->nbytes);
     if (a->shared) {
