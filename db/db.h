@@ -171,6 +171,13 @@ static inline double db_result_sec(const db_result *r) {
  * fastest first; then trials without times, then failures. Strings in the arena */
 int db_results(db *d, int64_t template_id, int64_t device_id, const char *problem, arena *a,
                db_result **rows, size_t *n, err *e);
+/* db_results_top -- the same, but at most `top` of the right ones and as many failures
+ *   cost the rows of the result, and a look at the status of every trial */
+int db_results_top(db *d, int64_t template_id, int64_t device_id, const char *problem, size_t top,
+                   arena *a, db_result **rows, size_t *n, err *e);
+/* db_count -- the trials of a problem: right ones and failures */
+int db_count(db *d, int64_t template_id, int64_t device_id, const char *problem, int64_t *ok,
+             int64_t *failed, err *e);
 /* db_best -- the row of the view `best`: the fastest final, else the fastest screened, else (on an
  * emulated device, where nothing is measured) the lowest modelled time.
  *   err  ERR_NOTFOUND  the problem is not tuned */

@@ -43,6 +43,7 @@ static void make_whole(void) {
   snprintf(path, sizeof path, "/dev/shm/fuzz_database.%d", (int)getpid());
   snprintf(other, sizeof other, "/dev/shm/fuzz_other.%d", (int)getpid());
   unlink(path);
+  unlink(other);
   must(db_open(path, DB_WRITE, &d, &e), &e);
   must(db_device_put(d, &card, &device, &e), &e);
   must(db_template_put(d, &saxpy, &template, &e), &e);
@@ -75,7 +76,6 @@ static void read_all(void) {
 static void write_all(void) {
   db *d;
   int64_t n;
-  unlink(other);
   if (!db_open(other, DB_WRITE, &d, NULL)) {
     db_merge(d, path, NULL);
     db_close(d);

@@ -166,6 +166,44 @@ SCRATCH_TEST(test_results_are_ordered_and_counted) {
   assert_int_equal(n, 0);
 }
 
+/* The first of db_results, and the first of its failures. */
+SCRATCH_TEST(test_the_top_results_are_the_first_of_all) {
+  enum { TRIALS = 60 };
+  auto_db *d = open_writer(s);
+  db_result *all, *top;
+  size_t n, n_top;
+  int64_t id, right, failed;
+  for (int i = 0; i < TRIALS; i++) {
+    char config[20];
+    snprintf(config, sizeof config, "C=%d", i * 37 % TRIALS);
+    const db_trial t = {.problem = saxpy_problem,
+                        .config = config,
+                        .status = i % 5 ? DB_OK : DB_LAUNCH,
+                        .reason = i % 5 ? NULL : "no"};
+    OK(s, db_trial_put(d, 1, 1, &t, &id, &s->e));
+    if (i % 5 && i % 7) {
+      put_sample(s, d, id, i % 3 ? DB_SCREEN : DB_FINAL, 1e-3 * (i * 13 % 11));
+    }
+  }
+  OK(s, db_results(d, 1, 1, saxpy_problem, &s->a, &all, &n, &s->e));
+  OK(s, db_count(d, 1, 1, saxpy_problem, &right, &failed, &s->e));
+  assert_true(n == TRIALS && right == 48 && failed == 12);
+  for (size_t most = 1; most <= TRIALS; most += 9) {
+    size_t bad = 0;
+    OK(s, db_results_top(d, 1, 1, saxpy_problem, most, &s->a, &top, &n_top, &s->e));
+    for (size_t i = 0; i < n_top; i++) {
+      bad += top[i].t.status != DB_OK;
+      if (i < most && i < (size_t)right) {
+        assert_string_equal(top[i].t.config, all[i].t.config);
+      }
+      if (top[i].t.status != DB_OK) {
+        assert_string_equal(top[i].t.config, all[(size_t)right + bad - 1].t.config);
+      }
+    }
+    assert_int_equal(bad, most < 12 ? most : 12);
+  }
+}
+
 SCRATCH_TEST(test_effort_adds_up) {
   auto_db *d = open_writer(s);
   double sec;

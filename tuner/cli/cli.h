@@ -242,8 +242,12 @@ void cli_kernel_close(cli_kernel *k);
  * ptxas, whose register counts its cost model needs */
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
                        bool registers, str *source, size_t *body, rt_image *image, err *e);
-/* cli_kernel_results -- the stored trials of its problem, as db_results
+/* cli_kernel_results -- the stored trials of its problem, as db_results; with `top`, as db_results_top
  *   err ERR_NOTFOUND  there are none */
-int cli_kernel_results(const cli *c, cli_kernel *k, db *d, db_result **rows, size_t *n, err *e);
+int cli_kernel_results(const cli *c, cli_kernel *k, db *d, size_t top, db_result **rows, size_t *n,
+                       err *e);
+/* cli_kernel_count -- as db_count */
+int cli_kernel_count(const cli *c, const cli_kernel *k, db *d, int64_t *ok, int64_t *failed,
+                     err *e);
 
 #endif

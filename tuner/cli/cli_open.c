@@ -98,23 +98,36 @@ int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt
   return rt_compile(compiler, &s, &k->memory, image, e);
 }
 
-int cli_kernel_results(const cli *c, cli_kernel *k, db *d, db_result **rows, size_t *n, err *e) {
-  const char *problem = str_text(&k->problem_text), *device = k->device->info.name;
-  int64_t device_id, template_id;
+static int find_ids(const cli *c, const cli_kernel *k, db *d, int64_t *template_id,
+                    int64_t *device_id, err *e) {
   rt_replay replay;
   auto_str key = {0};
   err why = {0};
   TRY(cli_timing(c, &replay, e));
   tune_device_key(&k->device->info, replay, &key);
   TRY(key.failed ? err_nomem(e) : 0);
-  int rc = db_device_find(d, str_text(&key), &device_id, &why);
-  rc = rc ? rc : db_template_find(d, k->t->hash, &template_id, &why);
-  if (rc == ERR_NOTFOUND) {
-    return err_set(e, rc, "nothing is tuned with this template on %s", device);
-  }
-  rc = rc ? err_copy(e, rc, &why)
-          : db_results(d, template_id, device_id, problem, &k->memory, rows, n, e);
-  return rc || *n ? rc
-                  : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it",
-                            problem, device, problem);
+  int rc = db_device_find(d, str_text(&key), device_id, &why);
+  rc = rc ? rc : db_template_find(d, k->t->hash, template_id, &why);
+  return rc == ERR_NOTFOUND
+             ? err_set(e, rc, "nothing is tuned with this template on %s", k->device->info.name)
+             : err_copy(e, rc, &why);
+}
+
+int cli_kernel_results(const cli *c, cli_kernel *k, db *d, size_t top, db_result **rows, size_t *n,
+                       err *e) {
+  const char *problem = str_text(&k->problem_text);
+  int64_t device, template;
+  TRY(find_ids(c, k, d, &template, &device, e));
+  TRY(top ? db_results_top(d, template, device, problem, top, &k->memory, rows, n, e)
+          : db_results(d, template, device, problem, &k->memory, rows, n, e));
+  return *n ? 0
+            : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it", problem,
+                      k->device->info.name, problem);
+}
+
+int cli_kernel_count(const cli *c, const cli_kernel *k, db *d, int64_t *ok, int64_t *failed,
+                     err *e) {
+  int64_t device, template;
+  TRY(find_ids(c, k, d, &template, &device, e));
+  return db_count(d, template, device, str_text(&k->problem_text), ok, failed, e);
 }

@@ -16,7 +16,7 @@ static int write_results(const cli *c, const char *path, cli_kernel *k, results_
                .device = {str_text(&key), info->name, info->cc, info->sms}};
   db_result *rows;
   TRY(cli_open_db(c, DB_READ, &d, e));
-  TRY(cli_kernel_results(c, k, d, &rows, &r.n, e));
+  TRY(cli_kernel_results(c, k, d, 0, &rows, &r.n, e));
   r.rows = rows;
   write(&r, &out);
   TRY(print_file(path, &out, e));

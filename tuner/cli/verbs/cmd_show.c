@@ -100,26 +100,29 @@ static void add_result_json(const cli *c, const cli_kernel *k, str *s, db *d, co
 }
 
 /* Show the fastest `top` rows and as many failures. */
-static void print_results(const cli *c, const cli_kernel *k, db *d, const db_result *rows, size_t n,
-                          int64_t top) {
-  str s = {0};
-  int64_t good = 0, bad = 0;
+static int print_results(const cli *c, cli_kernel *k, db *d, int64_t top, err *e) {
+  auto_str s = {0};
+  db_result *rows;
+  size_t n = 0;
+  int64_t shown[2] = {0}, good, bad;
+  TRY(cli_kernel_results(c, k, d, (size_t)top, &rows, &n, e));
+  TRY(cli_kernel_count(c, k, d, &good, &bad, e));
   for (size_t i = 0; i < n; i++) {
-    bool ok = rows[i].t.status == DB_OK;
-    if ((ok ? good : bad) < top) {
-      if (c->json) {
-        add_result_json(c, k, &s, d, &rows[i]);
-      } else {
-        add_result(c, k, d, &rows[i], &s);
-      }
+    if (shown[rows[i].t.status == DB_OK]++ >= top) {
+      continue;
     }
-    good += ok;
-    bad += !ok;
+    if (c->json) {
+      add_result_json(c, k, &s, d, &rows[i]);
+    } else {
+      add_result(c, k, d, &rows[i], &s);
+    }
   }
   if (!c->json) {
+    printf("%s on %s\n", str_text(&k->problem_text), k->device->info.name);
     str_addf(&s, "  %lld right, %lld failed\n", (long long)good, (long long)bad);
   }
   print_str(&s);
+  return 0;
 }
 
 static int show_problem(const cli *c, db *d, int64_t top, err *e) {
@@ -127,18 +130,17 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
   db_result *rows;
   size_t n = 0;
   TRY(cli_kernel_open(c, &k, e));
-  TRY(cli_kernel_results(c, &k, d, &rows, &n, e));
+  if (!c->importance && !c->objective) {
+    return print_results(c, &k, d, top, e);
+  }
+  TRY(cli_kernel_results(c, &k, d, 0, &rows, &n, e));
   if (c->importance) {
     return show_importance(c, &k, rows, n, top, e);
   }
   if (!c->json) {
     printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
   }
-  if (c->objective) {
-    return show_objective(c, &k, d, rows, n, top, e);
-  }
-  print_results(c, &k, d, rows, n, top);
-  return 0;
+  return show_objective(c, &k, d, rows, n, top, e);
 }
 
 /* A portfolio of another version of the template is not served. */
