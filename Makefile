@@ -73,6 +73,7 @@ help:
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
 	@echo 'make fuzz         PTX, templates, texts, databases and command lines at random: FUZZ_SEC= a target (default 8)'
 	@echo 'make faults       fail each of the first 5,000 calls of every kind inside a tuning (half an hour)'
+	@echo 'make rows         what autotune and libtuned take for a database of a million trials (an hour)'
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
@@ -93,7 +94,7 @@ check: deps
 	@sh tests/layers.sh
 	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS) $(TEST_SCRIPTS))
 
-tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/bench/bench_model $(B)/tests/bench/bench_unseen
+tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/many_rows $(B)/tests/bench/bench_model $(B)/tests/bench/bench_unseen
 
 deps:
 	@sh tests/deps.sh
@@ -112,6 +113,10 @@ fuzz: deps $(B)/autotune
 faults: deps $(B)/autotune $(NVRTC_CACHE)
 	@FAULTS=5000 AUTOTUNE_NVRTC=$(abspath $(NVRTC_CACHE)) NVRTC_CACHE=$(abspath $(B)/nvrtc-cache) TUNED_BASE=/nonexistent \
 	  sh tests/cli/test_call_faults.sh
+
+# A database of a million trials: CPU time of each verb.
+rows: deps $(B)/autotune $(B)/tests/many_rows
+	@ROWS=1000000 TUNED_BASE=/nonexistent sh tests/cli/test_many_rows.sh
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
 TSAN_TESTS = test_serve test_background test_typed_calls test_workspace test_online test_nearest
@@ -169,7 +174,7 @@ presets: $(B)/tests/bench/present_presets
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan fuzz faults tsan lint format golden
+.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan fuzz faults rows tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

@@ -243,5 +243,6 @@ static int check_all(db *d, err *e) {
 
 int db_verify(db *d, err *e) {
   char digest[HASH_TEXT];
+  TRY(db_execute(d, DB_LARGE_CACHE, e));
   return db_schema_is_newest(d, digest) ? check_contents(d, e) : check_all(d, e);
 }

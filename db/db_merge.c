@@ -181,6 +181,7 @@ int db_merge(db *d, const char *path, err *e) {
   int version;
   TRY(inspect(d, path, &version, e));
   TRY(attach(d, path, e));
+  db_execute(d, DB_LARGE_CACHE ";" DB_LARGE_CACHE_OF("other"), NULL);
   int rc = db_begin(d, e);
   rc = rc ? rc : db_end(d, copy_all(d, version, e), e);
   const int left = db_execute(d, "DETACH other", rc ? NULL : e);
@@ -205,6 +206,7 @@ static int drop_images(db *d, int keep, int64_t *n, err *e) {
 }
 
 int db_prune(db *d, int keep, int64_t *n, err *e) {
+  TRY(db_execute(d, DB_LARGE_CACHE, e));
   TRY(drop_images(d, keep, n, e));
   return db_execute(d, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)", e);
 }

@@ -131,6 +131,9 @@ int db_has(db *d, const char *table, bool *yes, err *e);
 
 /* db_execute -- statements without arguments and results; need not be literals */
 int db_execute(db *d, const char *sql, err *e);
+/* Of 64 MB, for what reads or writes most of a file. */
+#define DB_LARGE_CACHE_OF(name) "PRAGMA " name ".cache_size = -65536"
+#define DB_LARGE_CACHE DB_LARGE_CACHE_OF("main")
 /* db_add_uri -- append a path as a URI, so that names such as "file:x" and "a?b" mean themselves */
 struct str;
 void db_add_uri(struct str *s, const char *path);
