@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "c_name.h"
+#include "file.h"
 #include "gen_lex.h"
 #include "gen_plain.h"
 
@@ -505,7 +506,12 @@ static int read_replace(parser *k, cursor *c) {
 
 static int read_include(parser *k, cursor *c) {
   ROOM(k, c, k->x->folders, k->x->n_folders);
-  return take_rest(k, c, "a folder", &k->x->folders[k->x->n_folders++]);
+  gen_plain_text *folder = &k->x->folders[k->x->n_folders++];
+  TRY(take_rest(k, c, "a folder", folder));
+  return folder->at.option || !file_name_leaves(folder->p)
+             ? 0
+             : FAIL(k, folder->at,
+                    "a folder outside the file's own is named on the command line, by -I");
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

@@ -1,4 +1,6 @@
 /* Files that a template names: texts that a source includes, and others that its text carries. */
+#define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
 
 #include "file.h"
@@ -25,10 +27,42 @@ int gen_read_trusted(bool trust, const char *path, str *text, err *e) {
              : file_read(path, MAX_FILE_NBYTES, text, e);
 }
 
+/* Is the file, a path without links, below the folder? */
+static bool is_below(const char *file, const char *folder) {
+  char *real = realpath(*folder ? folder : ".", NULL);
+  const size_t n = real ? strlen(real) : 0;
+  const bool below = real && !strncmp(file, real, n) && (file[n] == '/' || n == 1);
+  free(real);
+  return below;
+}
+
+static bool is_below_any(const tmpl *t, const char *file) {
+  bool below = is_below(file, t->folder);
+  for (size_t i = 0; i < t->n_include && !below; i++) {
+    auto_str folder = {0};
+    str_addf(&folder, "%s%s", *t->include[i] == '/' ? "" : t->folder, t->include[i]);
+    below = !folder.failed && is_below(file, str_text(&folder));
+  }
+  return below;
+}
+
+/* A text names files of its folder, and of those that the user has named by -I: through .. it reaches others,
+ * whose lines would be in the compiler's messages. */
+static int check_place(const tmpl *t, const char *name, const char *path, err *e) {
+  char *real = file_name_leaves(name) ? realpath(path, NULL) : NULL;
+  const bool stays = !real || is_below_any(t, real);
+  free(real);
+  return stays ? 0
+               : err_set(e, ERR_TEMPLATE,
+                         "that file is outside the template's folder; name its folder by -I to "
+                         "include files there");
+}
+
 static int read_in(tmpl *t, const char *folder, const char *name, str *text, const char **path,
                    err *e) {
   *path = arena_format(&t->a, "%s%s%s", t->folder, folder, name);
-  return *path ? gen_read_trusted(t->trust, *path, text, e) : err_nomem(e);
+  TRY(*path ? check_place(t, name, *path, e) : err_nomem(e));
+  return gen_read_trusted(t->trust, *path, text, e);
 }
 
 /* In the folders of a plain file, which its path is relative to. */
@@ -36,7 +70,7 @@ static int find_in_folders(tmpl *t, const char *name, str *text, const char **pa
   for (size_t i = 0; i < t->n_include; i++) {
     const char *folder = t->include[i];
     *path = arena_format(&t->a, "%s%s/%s", *folder == '/' ? "" : t->folder, folder, name);
-    TRY(*path ? 0 : err_nomem(e));
+    TRY(*path ? check_place(t, name, *path, e) : err_nomem(e));
     const int rc = gen_read_trusted(t->trust, *path, text, e);
     if (rc != ERR_NOTFOUND) {
       return rc;
@@ -62,7 +96,7 @@ static int find_included(tmpl *t, const char *name, str *text, const char **path
     *path = (*builtin)->path;
     rc = 0;
   }
-  return rc ? err_set(e, rc, "there is no such file") : 0;
+  return rc == ERR_NOTFOUND ? err_set(e, rc, "there is no such file") : rc;
 }
 
 static bool ends_line(const char *text, size_t n) {

@@ -155,6 +155,17 @@ const char *file_distrust(const char *path) {
              : NULL;
 }
 
+bool file_name_leaves(const char *name) {
+  const char *p = name;
+  while ((p = strstr(p, ".."))) {
+    if ((p == name || p[-1] == '/') && (p[2] == '/' || !p[2])) {
+      return true;
+    }
+    p += 2;
+  }
+  return *name == '/';
+}
+
 int file_make_parents(const char *path, err *e) {
   char *copy = strdup(path);
   if (!copy) {

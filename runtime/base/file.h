@@ -26,6 +26,8 @@ file_safety file_is_safe(const struct stat *st);
 /* file_distrust -- why anybody could have written the file: "anybody can write to it", ...; NULL: only its
  * owner and root, or the owner's group. What is no file passes */
 const char *file_distrust(const char *path);
+/* file_name_leaves -- is it absolute, or has it a part ".."? */
+bool file_name_leaves(const char *name);
 /* file_make_parents -- create the folders above `path` */
 int file_make_parents(const char *path, err *e);
 /* file_data_home -- append $XDG_DATA_HOME/autotune, or ~/.local/share/autotune */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "c_name.h"
+#include "file.h"
 #include "str.h"
 
 static bool is_blank(char c) {
@@ -83,17 +84,6 @@ static const char *skip_word(const char *p) {
   return NULL;
 }
 
-static bool leaves_folder(const char *name) {
-  const char *p = name;
-  while ((p = strstr(p, ".."))) {
-    if ((p == name || p[-1] == '/') && (p[2] == '/' || !p[2])) {
-      return true;
-    }
-    p += 2;
-  }
-  return *name == '/';
-}
-
 static int check_name(const char *p, err *e) {
   const char close = *p == '<' ? '>' : '"';
   const size_t n = strcspn(p + 1, close == '>' ? ">\n" : "\"\n");
@@ -103,7 +93,7 @@ static int check_name(const char *p, err *e) {
     return err_nomem(e);
   }
   const char *file = str_text(&name);
-  if (leaves_folder(file)) {
+  if (file_name_leaves(file)) {
     return err_set(e, ERR_COMPILE,
                    "#include of %.200s: only headers of the CUDA toolkit and files beside the "
                    "template are included",

@@ -127,6 +127,28 @@ cp tests/fixtures/scale.lua "$folder/t"
 } >"$folder/t/scale.cu"
 refuses 1 "#include of /etc/passwd" $autotune build "$folder/t/scale.lua" n=1000
 
+cp tests/fixtures/scale.cu "$folder/t/scale.cu"
+mkdir "$folder/t/below" "$folder/beside"
+echo 'secret of another file' >"$folder/beside/secret.h"
+echo '#include "../../beside/secret.h"' >"$folder/t/below/twice.h"
+plain() { # LINE...
+  printf '%s\n' '#define BLOCK 64' "$@" '__global__ void k(float *x) { x[threadIdx.x] *= 2; }' >"$folder/t/plain.cu"
+  set -- --kernel k --grid 1 --block BLOCK --param BLOCK=32,64 --replace BLOCK --arg 'x:f32[64]:inout'
+  $autotune build "$folder/t/plain.cu" "$@" >"$folder/out" 2>&1
+  [ $? = 1 ] && grep -q -e "-I" -e "only headers of the CUDA toolkit" "$folder/out" || complain "not refused: $(cat "$folder/out")"
+  grep "secret of" "$folder/out" && complain "another file's line is printed"
+  [ "$(wc -l <"$folder/out")" = 1 ] || complain "not one line: $(cat "$folder/out")"
+}
+plain '#include "../beside/secret.h"'
+plain '#include "below/twice.h"'
+plain '//@ include ../beside' '#include "secret.h"'
+plain "//@ include $folder/beside" '#include "secret.h"'
+plain "#include \"$folder/beside/secret.h\""
+printf '%s\n' '#include "../beside/secret.h"' '#ifndef BLOCK' '#define BLOCK 64' '#endif' \
+  '__global__ void k(float *x) { x[threadIdx.x] *= 2; }' >"$folder/t/plain.cu"
+$autotune emit "$folder/t/plain.cu" -I "$folder/beside" --kernel k --grid 1 --block BLOCK --param BLOCK=32,64 --replace BLOCK \
+  --arg 'x:f32[64]:inout' >"$folder/out" 2>&1 && grep -q "secret of" "$folder/out" || complain "-I: $(cat "$folder/out")"
+
 # ---- databases and templates that anybody can write to
 cp "$TUNED_DB" "$folder/open.db"
 chmod 666 "$folder/open.db"
