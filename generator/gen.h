@@ -399,7 +399,7 @@ typedef struct gen_operand { /* one kernel parameter */
   const struct gen_tensor *tensor; /* GEN_FROM_TENSOR */
 } gen_operand;
 
-enum { GEN_MAX_RANK = 5, GEN_MAX_WORK = 4 };
+enum { GEN_MAX_RANK = 5, GEN_MAX_WORK = 4, GEN_MAX_STREAMS = 8 };
 
 typedef struct gen_tensor { /* a buffer as copies of tiles see it: becomes a tensor map */
   gen_operand at;           /* an argument or workspace */
@@ -424,6 +424,9 @@ typedef struct gen_launch {
   bool overlap; /* with the kernel before, or the caller's: it waits for that one's end by itself
                    (griddepcontrol) */
   bool cooperative;            /* all blocks are on the device at once */
+  bool copy;                   /* kernel NULL: from the second operand to the first */
+  uint8_t stream;              /* 0: the caller's; others run beside it and end before its end */
+  uint8_t after;               /* bits of other streams: waits for what stands before it in them */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */

@@ -177,6 +177,9 @@ static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first
   if (l->loop && (first || l[-1].loop != l->loop)) {
     return false; /* it follows the last of the loop's stages, too */
   }
+  if (l->stream || l->after || (!first && l[-1].stream)) {
+    return false; /* what it follows is told by events */
+  }
   const gen_expr *may = first ? s->early : l[-1].kernel ? s->overlap : NULL;
   return may && condition(j, may);
 }
@@ -219,11 +222,16 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
 /* A stage that sets memory; false when there is none to set. */
 static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_launch *l) {
   l->operands = operands(j, s);
-  l->n_operands = 1;
+  l->n_operands = s->n_operands;
+  l->copy = s->copy;
   l->symbol = s->symbol;
   l->fill = s->fill ? (uint8_t)bounded(j, s->fill, 0, 255, "value") : 0;
-  uint64_t whole =
-      s->operands[0].from == GEN_FROM_WORKSPACE ? workspaces[s->operands[0].index] : INT64_MAX;
+  uint64_t whole = INT64_MAX;
+  for (size_t i = 0; i < s->n_operands; i++) {
+    const gen_stage_operand *o = &s->operands[i];
+    whole = o->from == GEN_FROM_WORKSPACE && workspaces[o->index] < whole ? workspaces[o->index]
+                                                                          : whole;
+  }
   l->nbytes = s->nbytes ? (uint64_t)bounded(j, s->nbytes, 0, (int64_t)whole, "nbytes") : whole;
   return l->nbytes > 0;
 }
@@ -255,11 +263,20 @@ static bool runs(job *j, const gen_stage *s) {
   return !s->when || condition(j, s->when);
 }
 
+static void order(job *j, const gen_stage *s, gen_launch *l) {
+  const int64_t most = GEN_MAX_STREAMS - 1;
+  l->stream = s->stream ? (uint8_t)bounded(j, s->stream, 0, most, "stream") : 0;
+  for (size_t i = 0; i < GEN_MAX_STREAMS && s->after[i]; i++) {
+    l->after |= (uint8_t)(1 << bounded(j, s->after[i], 0, most, "after"));
+  }
+}
+
 /* The stage's launch, unless it has none. */
 static void add_stage(job *j, const gen_stage *s, const gen_loop *loop, gen_plan *out) {
   gen_launch *l = (gen_launch *)out->launches + out->n;
   if (runs(j, s)) {
     *l = (gen_launch){.loop = loop};
+    order(j, s, l);
     out->n += s->kernel ? launch(j, s, out->n == 0, l) : memory(j, s, out->workspaces, l);
   }
 }

@@ -284,8 +284,9 @@ static void read_work(scope *s, gen_stage *stage) {
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"kernel",  "instance", "grid",        "block", "smem", "when",
-                                     "overlap", "early",    "cooperative", "args",  "work", NULL};
+  static const char *const keys[] = {"kernel", "instance", "grid",  "block",       "smem",
+                                     "when",   "overlap",  "early", "cooperative", "args",
+                                     "work",   "stream",   "after", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "kernel");
@@ -311,7 +312,7 @@ static bool can_be_set(scope *s, const gen_stage_operand *o) {
 }
 
 static void read_memory(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"memset", "value", "nbytes", "when", NULL};
+  static const char *const keys[] = {"memset", "value", "nbytes", "when", "stream", "after", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "memset");
@@ -332,7 +333,7 @@ static void read_memory(scope *s, gen_stage *stage) {
 
 /* { constant = "filter", from = "weights", nbytes = "4 * size" } */
 static void read_constant(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"constant", "from", "nbytes", "when", NULL};
+  static const char *const keys[] = {"constant", "from", "nbytes", "when", "stream", "after", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "constant");
@@ -350,6 +351,50 @@ static void read_constant(scope *s, gen_stage *stage) {
   stage->nbytes = gen_numeric_at(r, "nbytes", s->kinds);
   if (!stage->nbytes) {
     gen_bad(r, "'nbytes' is missing here: how many bytes of the buffer to copy");
+  }
+}
+
+static gen_stage_operand read_buffer(scope *s, const char *key) {
+  gen_reader *r = s->r;
+  gen_need(r, key);
+  const gen_stage_operand o = find_operand(s, gen_text(r, key));
+  if (o.from == GEN_FROM_ARG && r->t->pub.args[o.index].dir == GEN_SCALAR) {
+    gen_bad(r, "'%s' is a scalar; copy is from buffer to buffer", r->t->pub.args[o.index].name);
+  }
+  gen_leave(r);
+  return o;
+}
+
+/* { copy = "y", from = "x", nbytes = "4 * n" } */
+static void read_copy(scope *s, gen_stage *stage) {
+  static const char *const keys[] = {"copy", "from", "nbytes", "when", "stream", "after", NULL};
+  gen_reader *r = s->r;
+  gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 2);
+  gen_keys(r, keys);
+  o[0] = read_buffer(s, "copy");
+  o[1] = read_buffer(s, "from");
+  if (!can_be_set(s, &o[0])) {
+    gen_bad(r, "copy writes a workspace or an output buffer");
+  }
+  stage->copy = true;
+  stage->operands = o;
+  stage->n_operands = 2;
+  stage->nbytes = gen_numeric_at(r, "nbytes", s->kinds);
+  if (!stage->nbytes) {
+    gen_bad(r, "'nbytes' is missing here: how many bytes to copy");
+  }
+}
+
+/* stream = 1, after = { 0, 2 } */
+static void read_order(scope *s, gen_stage *stage) {
+  gen_reader *r = s->r;
+  stage->stream = gen_numeric_at(r, "stream", s->kinds);
+  if (gen_enter(r, "after")) {
+    read_some(s, "after", GEN_MAX_STREAMS, "eight entries, numbers of streams", stage->after);
+    gen_leave(r);
+  }
+  if (s->loop && (stage->stream || stage->after[0])) {
+    gen_bad(r, "stages of a loop are on the caller's stream");
   }
 }
 
@@ -377,8 +422,9 @@ static const gen_expr *read_when(scope *s) {
 static void read_stage(scope *s, gen_stage *stage) {
   gen_reader *r = s->r;
   if (!gen_is_table(r)) {
-    gen_bad(r,
-            "a stage is { kernel = ... }, { memset = ... }, { constant = ... } or { loop = ... }");
+    gen_bad(
+        r,
+        "a stage is { kernel = ... }, { memset = ... }, { copy = ... }, { constant = ... } or { loop = ... }");
   }
   stage->at = gen_here(r);
   stage->loop = s->loop;
@@ -387,9 +433,12 @@ static void read_stage(scope *s, gen_stage *stage) {
     read_constant(s, stage);
   } else if (has_entry(r, "memset")) {
     read_memory(s, stage);
+  } else if (has_entry(r, "copy")) {
+    read_copy(s, stage);
   } else {
     read_launch(s, stage);
   }
+  read_order(s, stage);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */

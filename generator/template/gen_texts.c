@@ -62,6 +62,12 @@ static int launch(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *
         "one, with --header",
         s->symbol, t->pub.name);
   }
+  if (s->copy) {
+    return err_set(e, ERR_USAGE,
+                   "a portfolio in C cannot copy buffers as %s does; export its problems one by "
+                   "one, with --header",
+                   t->pub.name);
+  }
   if (s->loop) {
     return err_set(e, ERR_USAGE,
                    "a portfolio in C cannot repeat the stages of %s; export its problems one by "

@@ -68,7 +68,9 @@ typedef struct gen_stage {
   gen_line at;
   const gen_stage_loop *loop; /* NULL: in none */
   const char *kernel;         /* NULL: sets memory */
-  const char *symbol;   /* kernel NULL: a __constant__ variable that gets a buffer's contents */
+  const char *symbol; /* kernel NULL: a __constant__ variable that gets a buffer's contents */
+  bool copy;          /* kernel NULL: from the second operand to the first */
+  const gen_expr *stream, *after[GEN_MAX_STREAMS]; /* NULL: 0; none */
   const char *instance; /* of a C++ template that the kernel calls; or NULL */
   const gen_expr *when; /* NULL: always */
   const gen_expr *overlap, *early, *cooperative; /* NULL: never */

@@ -327,6 +327,15 @@ static int stream_new(rt_device *d, rt_stream *s, err *e) {
   return r ? FAIL(d, e, r, "creating a stream") : 0;
 }
 
+static int stream_beside(rt_device *d, rt_stream *s, err *e) {
+  CUstream stream = NULL;
+  *s = NULL;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+  *s = stream;
+  return r ? FAIL(d, e, r, "creating a stream") : 0;
+}
+
 static void stream_free(rt_device *d, rt_stream s) {
   ENTER_OR_RETURN(d);
   if (s) {
@@ -539,6 +548,7 @@ static const rt_device_ops ops = {
     .event_new = event_new,
     .event_free = event_free,
     .event_record = event_record,
+    .stream_beside = stream_beside,
     .stream_wait = stream_wait,
     .elapsed = elapsed,
     .graph_new = graph_new,

@@ -178,6 +178,9 @@ typedef struct rt_device_ops {
   /* function_params -- bytes of each kernel parameter, at most `most` of them; returns how many there
    * are, -1: not known, as with drivers before CUDA 12.4. NULL: never known */
   int (*function_params)(rt_device *d, rt_function *f, uint32_t *nbytes, int most);
+  /* stream_beside -- a stream that the default stream neither waits for nor holds up; free it with
+   * stream_free. NULL: not supported */
+  int (*stream_beside)(rt_device *d, rt_stream *s, err *e);
   /* stream_wait -- what the stream runs from now on waits for what the event has recorded. NULL: all
    * streams run one after the other */
   int (*stream_wait)(rt_device *d, rt_stream s, rt_event *ev, err *e);

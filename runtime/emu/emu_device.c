@@ -88,9 +88,19 @@ static int emu_copy_out_op(rt_device *d, void *to, rt_ptr from, size_t nbytes, r
   return 0;
 }
 
+/* Copies and fills of memory beside other streams' commands. */
+static int note_memory(emu_device *d, rt_stream s, const char *what, rt_ptr to, rt_ptr from,
+                       size_t nbytes, err *e) {
+  emu_command *c = d->checks ? emu_command_begin(&d->streams, &d->heap, s, what) : NULL;
+  if (c) {
+    emu_touch(&c->touched, to, nbytes, ACCESS_WRITE);
+    emu_touch(&c->touched, from, from ? nbytes : 0, ACCESS_READ);
+  }
+  return emu_command_end(&d->streams, &d->heap, c, &d->finding, e);
+}
+
 static int emu_copy_op(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
   emu_heap *h = &self(d)->heap;
-  (void)s;
   if (!nbytes) {
     return 0;
   }
@@ -99,6 +109,7 @@ static int emu_copy_op(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_s
   if (!target || !source) {
     return outside(self(d), target ? from : to, nbytes, e);
   }
+  TRY(note_memory(self(d), s, "a copy", to, from, nbytes, e));
   memmove(target, source, nbytes);
   uint8_t *state = h->state + (to - EMU_GLOBAL_BASE), constant = *state & BYTE_CONST;
   memmove(state, h->state + (from - EMU_GLOBAL_BASE), nbytes);
@@ -110,7 +121,6 @@ static int emu_copy_op(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_s
 }
 
 static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_stream s, err *e) {
-  (void)s;
   if (!nbytes) {
     return 0;
   }
@@ -118,6 +128,7 @@ static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_s
   if (!host) {
     return outside(self(d), to, nbytes, e);
   }
+  TRY(note_memory(self(d), s, "a memset", to, 0, nbytes, e));
   memset(host, byte, nbytes);
   emu_heap_mark_written(&self(d)->heap, to, nbytes);
   self(d)->now += command_sec + (double)nbytes / emu_bandwidth(self(d));
@@ -132,9 +143,21 @@ static int emu_stream_new_op(rt_device *d, rt_stream *s, err *e) {
   return *s ? 0 : err_nomem(e);
 }
 
+static int emu_stream_beside_op(rt_device *d, rt_stream *s, err *e) {
+  *s = emu_stream_open(&self(d)->streams);
+  return *s ? 0 : err_set(e, ERR_LIMIT, "at most %d streams run beside others", EMU_STREAMS - 1);
+}
+
 static void emu_stream_free_op(rt_device *d, rt_stream s) {
-  (void)d;
-  free(s);
+  if (!emu_stream_close(&self(d)->streams, s)) {
+    free(s);
+  }
+}
+
+static int emu_stream_wait_op(rt_device *d, rt_stream s, rt_event *ev, err *e) {
+  (void)e;
+  emu_stream_wait(&self(d)->streams, s, &ev->clocks);
+  return 0;
 }
 
 static int emu_stream_sync_op(rt_device *d, rt_stream s, err *e) {
@@ -154,7 +177,8 @@ static void emu_event_free_op(rt_device *d, rt_event *ev) {
 }
 
 static int emu_event_record_op(rt_device *d, rt_event *ev, rt_stream s, err *e) {
-  (void)s, (void)e;
+  (void)e;
+  emu_stream_record(&self(d)->streams, s, &ev->clocks);
   ev->sec = self(d)->now;
   return 0;
 }
@@ -175,6 +199,7 @@ static void emu_close_op(rt_device *d) {
     emu_module_unload_op(d, self(d)->modules);
   }
   emu_arrays_close(d);
+  emu_streams_clear(&self(d)->streams);
   emu_heap_close(&self(d)->heap);
   free(d);
 }
@@ -201,6 +226,8 @@ static const rt_device_ops ops = {.close = emu_close_op,
                                   .stream_new = emu_stream_new_op,
                                   .stream_free = emu_stream_free_op,
                                   .stream_sync = emu_stream_sync_op,
+                                  .stream_beside = emu_stream_beside_op,
+                                  .stream_wait = emu_stream_wait_op,
                                   .event_new = emu_event_new_op,
                                   .event_free = emu_event_free_op,
                                   .event_record = emu_event_record_op,

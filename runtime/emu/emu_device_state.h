@@ -7,6 +7,7 @@
 #include "emu_heap.h"
 #include "emu_profile.h"
 #include "emu_texture.h"
+#include "emu_streams.h"
 
 struct rt_module {
   emu_module *m;
@@ -23,6 +24,7 @@ struct rt_function {
 
 struct rt_event {
   double sec; /* the device's modelled time when it was recorded */
+  emu_clocks clocks;
 };
 
 typedef struct emu_device {
@@ -42,6 +44,7 @@ typedef struct emu_device {
   double now; /* modelled seconds since the device was opened */
   rt_module *modules;
   rt_array *arrays;
+  emu_streams streams;
 } emu_device;
 
 static inline double emu_bandwidth(const emu_device *d) {

@@ -384,14 +384,25 @@ static int run(emu_device *d, emu_launch *l, const emu_func *f, void **args, err
   return rc;
 }
 
+/* Beside commands of other streams. */
+static int run_on(emu_device *d, rt_stream s, emu_launch *l, const emu_func *f, void **args,
+                  err *e) {
+  char what[170];
+  snprintf(what, sizeof what, "kernel %.150s", f->name);
+  emu_command *c = l->checks ? emu_command_begin(&d->streams, &d->heap, s, what) : NULL;
+  l->touched = c ? &c->touched : NULL;
+  const int rc = run(d, l, f, args, e);
+  const int clash = emu_command_end(&d->streams, &d->heap, c, &d->finding, rc ? NULL : e);
+  return rc ? rc : clash;
+}
+
 int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
                   uint32_t smem, rt_stream s, void **args, err *e) {
   emu_device *d = self(dev);
   emu_launch l;
-  (void)s;
   TRY(check_launch(d, f, grid, block, smem, e));
   prepare(d, f, grid, block, smem, &l);
-  return run(d, &l, f->f, args, e);
+  return run_on(d, s, &l, f->f, args, e);
 }
 
 /* Do all blocks fit on the profile's card at once? */
@@ -416,12 +427,11 @@ int emu_launch_cooperative_op(rt_device *dev, rt_function *f, const uint32_t gri
                               err *e) {
   emu_device *d = self(dev);
   emu_launch l;
-  (void)s;
   TRY(check_launch(d, f, grid, block, smem, e));
   prepare(d, f, grid, block, smem, &l);
   TRY(check_resident(d, f, &l, e));
   l.cooperative = true;
   l.sampled = l.n_blocks; /* a block that does not run would never arrive */
   l.resident = (int)l.n_blocks;
-  return run(d, &l, f->f, args, e);
+  return run_on(d, s, &l, f->f, args, e);
 }

@@ -411,8 +411,15 @@ static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
 
 static void add_copy(const sheet *h, const gen_launch *l, size_t stage) {
   add_call(h, "cuMemcpyDtoDAsync");
-  str_addf(h->out, "(kernels->%s, ", l->symbol);
-  add_operand(h, &l->operands[0], stage, 0);
+  if (l->copy) {
+    str_add(h->out, "(");
+    add_operand(h, &l->operands[0], stage, 0);
+    str_add(h->out, ", ");
+    add_operand(h, &l->operands[1], stage, 1);
+  } else {
+    str_addf(h->out, "(kernels->%s, ", l->symbol);
+    add_operand(h, &l->operands[0], stage, 0);
+  }
   str_addf(h->out, ", %lluu, stream);\n", (unsigned long long)l->nbytes);
 }
 
@@ -424,7 +431,7 @@ static void add_memory(const sheet *h, const gen_launch *l, size_t stage) {
 
 static void add_stage(const sheet *h, size_t i) {
   const gen_launch *l = &h->plan->launches[i];
-  l->kernel ? add_launch(h, l, i) : l->symbol ? add_copy(h, l, i) : add_memory(h, l, i);
+  l->kernel ? add_launch(h, l, i) : l->symbol || l->copy ? add_copy(h, l, i) : add_memory(h, l, i);
 }
 
 /* Stages [from, from + n), further to the right. */

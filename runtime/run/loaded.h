@@ -46,7 +46,8 @@ typedef struct given { /* parameter `at` is the caller's argument `index` */
 typedef struct stage {   /* what every launch reads comes first, in one cache line */
   rt_function *function; /* NULL: set memory */
   uint32_t grid[3], block[3], smem;
-  bool overlap, cooperative;
+  bool overlap, cooperative,
+      copies; /* function NULL: copies from the second operand to the first */
   uint8_t n_operands, n_given, n_rest;
   const void **params; /* the constants among them; whole chunks */
   const given *given;
@@ -59,6 +60,25 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   uint64_t nbytes;
   rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
 } stage;
+
+enum { LOADED_START = UINT16_MAX }; /* the plan's start in place of a stage */
+
+/* How stages of several streams are ordered. Stage i waits for the stages in waits[from[i]] up to
+ * waits[from[i + 1]]. */
+typedef struct loaded_order {
+  uint8_t *stream;                /* per stage; 0: the caller's */
+  uint16_t *from;                 /* per stage, and one more */
+  uint16_t *waits;                /* LOADED_START or stages */
+  uint16_t last[GEN_MAX_STREAMS]; /* stage of each stream; LOADED_START: it has none */
+  bool *is_awaited;               /* per stage, and of the start */
+} loaded_order;
+
+/* Streams and events of our own: one set for launches, one for launches in a capture. */
+typedef struct loaded_streams {
+  rt_stream list[GEN_MAX_STREAMS]; /* the first is the caller's, and not in here */
+  rt_event **done;                 /* per stage, and the start; NULL: nothing waits for it */
+  rt_stream captured;              /* the caller's stream of the last capture */
+} loaded_streams;
 
 typedef struct loaded_loop { /* stages [first, first + n), then n_odd for odd iterations */
   size_t first, n, n_odd;
@@ -84,7 +104,9 @@ typedef struct loaded_graphs {
 struct rt_loaded {
   rt_device *d;
   stage *stages;
-  size_t n_stages, n_workspaces;
+  size_t n_stages;
+  bool in_steps; /* it fills variables, has loops, or streams of its own */
+  size_t n_workspaces;
   uint64_t *offsets;   /* of each workspace */
   loaded_image *image; /* NULL: nothing to launch */
   const void *bytes;   /* of the image, while rt_loaded_new runs; NULL: not at hand */
@@ -94,13 +116,15 @@ struct rt_loaded {
   rt_ptr workspace;                                 /* ours, 0 until reserved */
   enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
   rt_function_info info;
-  bool fills;    /* variables of the module */
-  bool in_steps; /* it fills variables, or has loops */
+  bool fills; /* variables of the module */
   loaded_loop *loops;
   size_t n_loops;
   uint8_t *arg_nbytes; /* per argument: of those that launches in loops take; 0: none does */
   size_t n_args;
   loaded_graphs graphs;
+  loaded_order *order; /* NULL: all stages are on the caller's stream */
+  loaded_streams streams[2];
+  pthread_mutex_t turn; /* of launches on our streams */
 };
 
 /* loaded_launch_stage -- one launch */
@@ -109,6 +133,12 @@ int loaded_launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const vo
 /* loaded_launch_steps -- all, of a plan with loops or variables (run_steps.c) */
 int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);
+/* loaded_order_new, _free -- of a plan with streams, else nothing (run_streams.c) */
+int loaded_order_new(rt_loaded *l, const gen_plan *plan, err *e);
+void loaded_order_free(rt_loaded *l);
+/* loaded_launch_streams -- all stages, on their streams; the stages of loops on the caller's */
+int loaded_launch_streams(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                          err *e);
 /* loaded_graphs_free -- those recorded by loaded_launch_steps */
 void loaded_graphs_free(rt_loaded *l);
 

@@ -56,15 +56,21 @@ static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *m
   }
 }
 
+static int run_memory(rt_loaded *l, const stage *s, rt_stream stream, const void **params, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  const rt_ptr at = *(const rt_ptr *)params[0];
+  if (s->symbol) {
+    return l->copy == COPY_NEVER ? 0 : ops->copy(l->d, s->symbol, at, s->nbytes, stream, e);
+  }
+  return s->copies ? ops->copy(l->d, at, *(const rt_ptr *)params[1], s->nbytes, stream, e)
+                   : ops->set(l->d, at, s->fill, s->nbytes, stream, e);
+}
+
 static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *s, rt_stream stream,
                                                      const void **params, err *e) {
   const rt_device_ops *ops = l->d->ops;
-  if (!s->function && s->symbol) {
-    const rt_ptr from = *(const rt_ptr *)params[0];
-    return l->copy == COPY_NEVER ? 0 : ops->copy(l->d, s->symbol, from, s->nbytes, stream, e);
-  }
   if (!s->function) {
-    return ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
+    return run_memory(l, s, stream, params, e);
   }
   rt_launch *launch = s->overlap       ? ops->launch_overlapping
                       : s->cooperative ? ops->launch_cooperative

@@ -296,6 +296,7 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   to->smem = from->smem;
   to->overlap = from->overlap && l->d->ops->launch_overlapping;
   to->cooperative = from->cooperative;
+  to->copies = from->copy;
   to->fill = from->fill;
   to->nbytes = from->nbytes;
   TRY(copy_operands(l, t, plan, from, to, e));
@@ -347,7 +348,8 @@ static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, 
   for (; l->n_stages < plan->n; l->n_stages++) {
     TRY(make_stage(l, t, plan, &plan->launches[l->n_stages], &l->stages[l->n_stages], e));
   }
-  l->in_steps = l->fills || l->n_loops;
+  TRY(loaded_order_new(l, plan, e));
+  l->in_steps = l->fills || l->n_loops || l->order;
   return 0;
 }
 
@@ -395,6 +397,7 @@ static int make(rt_device *d, loaded_image *image, const void *bytes, size_t nby
     return err_nomem(e);
   }
   pthread_mutex_init(&l->graphs.turn, NULL);
+  pthread_mutex_init(&l->turn, NULL);
   l->d = d;
   l->image = image;
   l->bytes = bytes;
@@ -426,6 +429,7 @@ int rt_loaded_new_from(rt_loaded *same, const gen_template *t, const gen_plan *p
 void rt_loaded_free(rt_loaded *l) {
   if (l) {
     loaded_graphs_free(l);
+    loaded_order_free(l);
     l->d->ops->release(l->d, l->workspace);
     drop_image(l->d, l->image);
     arena_clear(&l->memory);

@@ -174,7 +174,7 @@ static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt
   const bool ordered = m->done && !(ops->capturing && ops->capturing(l->d, s));
   pthread_mutex_lock(&m->turn);
   int rc = ordered && m->launched && m->last != s ? ops->stream_wait(l->d, s, m->done, e) : 0;
-  rc = rc ? rc : launch_all(l, s, args, workspace, e);
+  rc = rc ? rc : (l->order ? loaded_launch_streams : launch_all)(l, s, args, workspace, e);
   if (!rc && ordered) {
     rc = ops->event_record(l->d, m->done, s, e);
     m->last = s;
@@ -186,5 +186,7 @@ static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt
 
 int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e) {
-  return (l->fills ? launch_in_turn : launch_all)(l, s, args, workspace, e);
+  return l->fills   ? launch_in_turn(l, s, args, workspace, e)
+         : l->order ? loaded_launch_streams(l, s, args, workspace, e)
+                    : launch_all(l, s, args, workspace, e);
 }

@@ -63,4 +63,37 @@ int main(void) {
 exported heat "$heat" n=1000 steps=3 --config LOOP=device
 exported heat "$heat" n=1000 steps=3 --config LOOP=host
 exported heat "$heat" n=1000 steps=4 --config LOOP=graph
+
+checked normalise n=5000 n=1 n=33
+exported normalise '
+int main(void) {
+  enum { N = 1000 };
+  static float x[N], y[N], kept[N];
+  CUmodule module;
+  normalise_kernels k;
+  CUdeviceptr dx, dy, dk, workspace;
+  for (int i = 0; i < N; i++) x[i] = (float)(i * 7 % N) - 100;
+  DO(cuInit(0));
+  DO(normalise_load_module(0, &module));
+  DO(normalise_load(module, &k));
+  DO(cuMemAlloc(&workspace, normalise_workspace_nbytes(0)));
+  DO(cuMemAlloc(&dx, sizeof x));
+  DO(cuMemAlloc(&dy, sizeof y));
+  DO(cuMemAlloc(&dk, sizeof kept));
+  DO(cuMemcpyHtoD(dx, x, sizeof x));
+  DO(normalise_launch(&k, NULL, &workspace, dx, dy, dk));
+  DO(cuMemcpyDtoH(y, dy, sizeof y));
+  DO(cuMemcpyDtoH(kept, dk, sizeof kept));
+  for (int i = 0; i < N; i++) {
+    if (kept[i] != x[i] || y[i] != (x[i] + 100) / (N - 1)) return printf("y[%d] is %g\n", i, y[i]), 1;
+  }
+  return 0;
+}' n=1000
+# streams that do not wait for each other
+sed 's/after = "STREAMS - 1", //' examples/normalise.lua >"$folder/late.lua"
+prints "kernel scale on stream 0 reads what kernel greatest on stream 1 writes, and neither waits for the other" \
+  sh -c "$autotune check $folder/late.lua n=5000 --config STREAMS=2 || true"
+sed 's/value = 0 }/value = 0, stream = 1 }/' examples/normalise.lua >"$folder/early.lua"
+prints "kernel least on stream 0 writes what a memset on stream 1 writes" \
+  sh -c "$autotune check $folder/early.lua n=5000 --config STREAMS=1 || true"
 [ $bad = 0 ]

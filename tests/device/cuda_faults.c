@@ -143,7 +143,7 @@ static int all_operations(rt_device *d, err *e) {
   rt_module *m = NULL;
   rt_function *f = NULL;
   rt_function_info info;
-  rt_stream s = NULL;
+  rt_stream s = NULL, beside = NULL;
   rt_event *from = NULL, *to = NULL;
   char elf[64] = "\177ELF", bytes[64];
   int rc = 0, blocks;
@@ -175,6 +175,8 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->launch_cooperative(d, f, one, one, 100000, s, NULL, e));
   DO(o->event_record(d, to, s, e));
   DO(o->stream_wait(d, s, to, e));
+  DO(o->stream_beside(d, &beside, e));
+  o->stream_free(d, beside);
   DO(o->elapsed(d, from, to, &sec, e));
   DO(o->stream_sync(d, s, e));
   DO(o->give_back(d, q, e));

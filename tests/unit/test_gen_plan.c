@@ -118,6 +118,35 @@ TEST(wrong_loops_are_refused) {
                "times is -10; it can be 0");
 }
 
+#define MINI_COPY(rest) "{ copy = 'y', from = 'x', nbytes = '4 * n'" rest " },"
+
+TEST(stages_copy_and_have_streams) {
+  auto_street s =
+      street_mini(MINI_SET, MINI_COPY(", stream = 'n // 50', after = { 0, 'n // 25' }"), "n=100");
+  const gen_plan *p;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  const gen_launch *l = p->launches;
+  assert_true(!l->kernel && l->copy && l->nbytes == 400 && l->n_operands == 2);
+  assert_true(l->operands[0].index == 3 && l->operands[1].index == 2);
+  assert_int_equal(l->stream, 2);
+  assert_int_equal(l->after, 1 | 1 << 4);
+  assert_true(l[1].kernel && !l[1].stream && !l[1].after);
+  static const char *const wrong[][2] = {
+      {"{ copy = 'x', from = 'y', nbytes = 4 },", "copy writes a workspace or an output buffer"},
+      {"{ copy = 'y', from = 'n', nbytes = 4 },", "'n' is a scalar"},
+      {"{ copy = 'y', from = 'x' },", "'nbytes' is missing here: how many bytes to copy"},
+      {"{ loop = { times = 2 }, stages = { { copy = 'y', from = 'x', nbytes = 4, stream = 1 } } },",
+       "stages of a loop are on the caller's stream"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    gen_template *t = NULL;
+    err e = {0};
+    assert_fails(mini_open(NULL, MINI_SET, wrong[i][0], &t, &e), &e, ERR_TEMPLATE, wrong[i][1]);
+  }
+  auto_street many = street_mini(MINI_SET, MINI_COPY(", stream = 8"), "n=100");
+  assert_fails(gen_plan_make(many.g, &many.c, &many.a, &p, &many.e), &many.e, ERR_TEMPLATE,
+               "stream is 8; it can be 0 to 7");
+}
+
 TEST(plans_describe_tensors) {
   street s = street_mini("{ 'i32', 'TILE' }",
                          "{ tensor = 'x', dims = { 'n', 3 }, strides = { '2 * n' }, "

@@ -88,6 +88,9 @@ static int check_range(emu_warp *w, const emu_insn *in, int lane, uint64_t addre
       return bad_range(w, in, lane, address + i, n, EMU_READ_ONLY);
     }
   }
+  if (w->launch->touched) {
+    emu_touch(w->launch->touched, address, n, access);
+  }
   if (w->block->counting) {
     emu_count_bulk(w, address, n, access);
   }

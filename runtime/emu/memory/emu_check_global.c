@@ -77,6 +77,9 @@ EMU_GUEST int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask,
       mark_set(state, n);
     }
   }
+  for (uint32_t left = w->launch->touched ? mask : 0; left; left &= left - 1) {
+    emu_touch(w->launch->touched, address[__builtin_ctz(left)], (uint64_t)n, access);
+  }
   if (access == ACCESS_ATOMIC) {
     w->block->ordered = true;
   }

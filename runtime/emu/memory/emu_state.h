@@ -11,10 +11,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "emu_access_kind.h"
 #include "emu_check.h"
 #include "emu_code.h"
 #include "emu_heap.h"
 #include "emu_texture.h"
+#include "emu_streams.h"
 
 enum { EMU_CLUSTER_MAX = 16 }; /* most blocks of a cluster */
 enum { EMU_WAIT_STEPS = 64 };
@@ -233,7 +235,7 @@ typedef struct emu_worker {
   /* Blocks that poll before they publish, and after; the largest number of arrivals that a counter
    * of the kernel waits for; repeated fetches of work from a counter. */
   uint64_t chained, look_backs, arrivals, fetches;
-  uint64_t waits; /* for other blocks, by polling: each counts once */
+  uint64_t waits;            /* for other blocks, by polling: each counts once */
   uint64_t steps;            /* instructions of all warps */
   uint64_t lengths, longest; /* of the longest warps of the blocks: sum and maximum */
   emu_traffic traffic;
@@ -269,6 +271,7 @@ typedef struct emu_launch {
   uint32_t tag_base;
   int resident; /* unfinished blocks that one worker may hold */
   bool cooperative;
+  emu_touched *touched; /* NULL: no stream runs beside another */
   atomic_uint_fast64_t next;
   atomic_bool stop;
   const volatile int *ask_stop; /* set by the caller to end the launch; may be NULL */
@@ -302,7 +305,6 @@ enum emu_pending { PENDING_COPY = 1, PENDING_MBARRIER, PENDING_BULK };
 
 /* results of executing an instruction: continue, choose another fragment, end the launch */
 enum { RUN_ON, RUN_PICK, RUN_FAULT };
-typedef enum emu_access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } emu_access;
 
 static inline void *emu_reg(const emu_warp *w, int32_t o) {
   return w->regs + o;
