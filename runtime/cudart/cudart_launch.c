@@ -1,5 +1,8 @@
 /* cudart_launch.c -- launches. They run at once, whatever the stream. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cudart_api.h"
@@ -46,6 +49,7 @@ typedef struct launch {
   size_t smem;
   void **args;
   bool cooperative;
+  uint32_t cluster[3]; /* 0: the kernel's own */
 } launch;
 
 /* What a GPU answers to these findings. */
@@ -62,11 +66,20 @@ static cudaError_t error_of(rt_emu_check check) {
   }
 }
 
+/* The name as in the source, if the program's C++ library is there; NULL: it is not. */
+static char *demangled(const char *name) {
+  char *(*demangle)(const char *, char *, size_t *, int *) = NULL;
+  int status = 0;
+  *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle");
+  return demangle ? demangle(name, NULL, NULL, &status) : NULL;
+}
+
 static void report(const launch *l, const cudart_symbol *s, const err *e) {
-  char what[400];
-  snprintf(what, sizeof what, "%.240s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>", s->name, l->grid[0],
-           l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->smem);
+  char what[400], *name = demangled(s->name);
+  snprintf(what, sizeof what, "%.240s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>", name ? name : s->name,
+           l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->smem);
   cudart_finding(e, what);
+  free(name);
 }
 
 /* All blocks of a grid with barriers must be resident. */
@@ -105,6 +118,7 @@ static cudaError_t run(cudart *c, const launch *l) {
   if (l->smem > UINT32_MAX) {
     return cudaErrorInvalidConfiguration;
   }
+  rt_emu_set_cluster(c->d, l->cluster);
   if (c->d->ops->launch(c->d, s->f, l->grid, l->block, (uint32_t)l->smem, NULL, l->args, &e)) {
     return failed(c, l, s, &e);
   }
@@ -146,10 +160,10 @@ cudaError_t emu_cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 bl
 static void take_attribute(const cudaLaunchAttribute *a, launch *l) {
   if (a->id == cudaLaunchAttributeCooperative) {
     l->cooperative = a->val.cooperative;
-  } else if (a->id == cudaLaunchAttributeClusterDimension &&
-             a->val.clusterDim.x * a->val.clusterDim.y * a->val.clusterDim.z > 1) {
-    cudart_ends("the program launches with cudaLaunchAttributeClusterDimension, which the emulated "
-                "device does not have: give the kernel __cluster_dims__");
+  } else if (a->id == cudaLaunchAttributeClusterDimension) {
+    l->cluster[0] = a->val.clusterDim.x;
+    l->cluster[1] = a->val.clusterDim.y;
+    l->cluster[2] = a->val.clusterDim.z;
   }
 }
 

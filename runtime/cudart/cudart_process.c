@@ -4,6 +4,7 @@
 
 #include <execinfo.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,30 @@ static void print_text(void *context, const char *text) {
   fputs(text, stdout);
 }
 
+/* The host uses memory of the device: say which, and let the program end as it would on a GPU's machine. */
+static void on_fault(int number, siginfo_t *info, void *context) {
+  const rt_ptr at = cudart_address(info->si_addr);
+  err e = {0};
+  (void)context;
+  if (process.d && rt_emu_is_address(process.d, at)) {
+    err_set(&e, ERR_LAUNCH,
+            "the host uses address 0x%llx of the device's memory: copy it with cudaMemcpy, or "
+            "allocate it with cudaMallocManaged or cudaHostAlloc",
+            (unsigned long long)at);
+    cudart_finding(&e, "");
+  }
+  signal(number, SIG_DFL); /* the instruction is repeated */
+}
+
+/* Unless the program has a handler of its own. */
+static void catch_faults(void) {
+  const struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+  struct sigaction old;
+  if (!sigaction(SIGSEGV, NULL, &old) && old.sa_handler == SIG_DFL) {
+    sigaction(SIGSEGV, &action, NULL);
+  }
+}
+
 static void open_device(cudart *c) {
   const char *name = secure_getenv("TUNED_DEVICE");
   const char *profile = name && !strncmp(name, "emu:", 4) ? name + 4 : NULL;
@@ -59,6 +84,7 @@ static void open_device(cudart *c) {
   }
   rt_emu_set_checks(c->d, checks);
   rt_emu_set_print(c->d, print_text, NULL);
+  catch_faults();
   c->generation++;
 }
 

@@ -26,6 +26,9 @@ bool rt_emu_is(const rt_device *d);
 void rt_emu_set_checks(rt_device *d, bool on);
 /* rt_emu_set_steps -- most instructions of one warp; 0: the initial 2^28 */
 void rt_emu_set_steps(rt_device *d, uint64_t n);
+/* rt_emu_set_cluster -- blocks in a cluster of the launches from now on whose kernel has no .reqnctapercluster;
+ * NULL: no clusters */
+void rt_emu_set_cluster(rt_device *d, const uint32_t blocks[3]);
 /* rt_emu_set_stop -- launches end with ERR_INTERRUPTED soon after *stop becomes nonzero; NULL:
  * never */
 void rt_emu_set_stop(rt_device *d, const volatile int *stop);

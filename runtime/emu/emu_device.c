@@ -320,6 +320,12 @@ void rt_emu_set_steps(rt_device *d, uint64_t n) {
   self(d)->steps = n ? n : step_limit;
 }
 
+void rt_emu_set_cluster(rt_device *d, const uint32_t blocks[3]) {
+  for (int i = 0; i < 3; i++) {
+    self(d)->cluster[i] = blocks ? (int)blocks[i] : 0;
+  }
+}
+
 size_t rt_emu_n_params(const rt_function *f) {
   return (size_t)f->f->n_params;
 }

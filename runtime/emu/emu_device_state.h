@@ -34,6 +34,7 @@ typedef struct emu_device {
   emu_objects objects;
   bool checks;
   uint64_t steps;
+  int cluster[3]; /* of launches of kernels that have none of their own; 0: no clusters */
   const volatile int *stop;
   int threads;
   int64_t sample;

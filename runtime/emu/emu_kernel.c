@@ -232,9 +232,14 @@ int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, in
 
 /* ---- launches ---- */
 
+/* The kernel's own, or that of the launch. */
+static const int *cluster_of(const emu_device *d, const emu_func *f) {
+  return f->cluster[0] ? f->cluster : d->cluster;
+}
+
 /* A kernel with more than 8 blocks in a cluster would have to opt in on the card. */
-static int check_cluster(const emu_func *f, const uint32_t grid[3], err *e) {
-  const int *c = f->cluster;
+static int check_cluster(const emu_device *d, const emu_func *f, const uint32_t grid[3], err *e) {
+  const int *c = cluster_of(d, f);
   if (!c[0]) {
     return 0;
   }
@@ -274,7 +279,7 @@ static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid
                      f->f->required[0], f->f->required[1], f->f->required[2]);
     }
   }
-  TRY(check_cluster(f->f, grid, e));
+  TRY(check_cluster(d, f->f, grid, e));
   int64_t total = (int64_t)smem + (int64_t)f->f->smem;
   int64_t most = f->smem_dynamic + (int64_t)f->f->smem;
   most = most > info->smem_static ? most : info->smem_static;
@@ -323,6 +328,7 @@ static uint64_t stack_of(const emu_func *f) {
 
 static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
                     const uint32_t block[3], uint32_t smem, emu_launch *l) {
+  const int *cluster = cluster_of(d, f->f);
   memset(l, 0, sizeof *l);
   l->heap = &d->heap;
   l->objects = &d->objects;
@@ -334,7 +340,7 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   l->sampled = d->sample && (uint64_t)d->sample < l->n_blocks ? (uint64_t)d->sample : l->n_blocks;
   l->cluster_size = 1;
   for (int i = 0; i < 3; i++) {
-    l->cluster[i] = f->f->cluster[0] ? (uint32_t)f->f->cluster[i] : 1;
+    l->cluster[i] = cluster[0] ? (uint32_t)cluster[i] : 1;
     l->cluster_size *= (int)l->cluster[i];
   }
   l->sampled = (l->sampled + (uint64_t)l->cluster_size - 1) / (uint64_t)l->cluster_size *

@@ -64,6 +64,7 @@ finds 99 "0 bytes past the end of allocation" $run "$folder/program12" bounds
 finds 99 "a copy of 404 bytes is not inside one allocation" $run "$folder/program13" copy
 grep -q 'the kind of the copy does not fit' "$folder/err" || complain "no kind: $(cat "$folder/err")"
 grep -q 'freeing an address that is not allocated' "$folder/err" || complain "no double free: $(cat "$folder/err")"
+finds 99 "the host uses address 0x1000" $run "$folder/program13" host
 
 # ---- what cannot be run, each in a line
 PACKING=sass refuses 98 "it has machine code for sm_90): compile and link it with nvcc -gencode" $run "$folder/program13" scale
