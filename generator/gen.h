@@ -305,6 +305,10 @@ uint64_t gen_requirement_reads(const gen_template *t, size_t i);
  *   out  *suggested    which of the two; may be NULL
  *   err  ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e);
+/* gen_kinds -- the kinds of data besides its own fills that a template wants finalists timed on for this
+ * problem: "sorted,equal"; "": none
+ *   err  ERR_TEMPLATE  the condition could not be evaluated */
+int gen_kinds(gen_instance *g, const char **names, err *e);
 /* gen_has_untuned -- does the template suggest anything? */
 bool gen_has_untuned(const gen_template *t);
 

@@ -364,6 +364,25 @@ int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e) 
   return 0;
 }
 
+typedef struct data_kinds {
+  gen_instance *g;
+  bool wanted;
+} data_kinds;
+
+static void ask_kinds(gen_box *b, void *ud) {
+  data_kinds *x = ud;
+  const tmpl *t = x->g->t;
+  gen_bind(x->g, NULL);
+  x->wanted = t->kinds && (!t->kinds_when || gen_expr_condition(b, t->kinds_when));
+}
+
+int gen_kinds(gen_instance *g, const char **names, err *e) {
+  data_kinds x = {.g = g};
+  TRY(gen_box_run(&g->t->box, ask_kinds, &x, false, e));
+  *names = x.wanted ? g->t->kinds : "";
+  return 0;
+}
+
 bool gen_has_untuned(const gen_template *t) {
   return gen_tmpl(t)->n_untuned > 0;
 }

@@ -178,6 +178,22 @@ static void read_rates(gen_reader *r) {
   t->bytes = need_expression(r, "bytes", GEN_READS_PROBLEM);
 }
 
+/* "sorted,equal", or { "sorted,equal", when = "words == 1" } */
+static void read_kinds(gen_reader *r) {
+  static const char *const keys[] = {"when", NULL};
+  if (!gen_enter(r, "kinds")) {
+    return;
+  }
+  if (gen_is_text(r)) {
+    r->t->kinds = gen_text(r, "kinds of data");
+  } else {
+    gen_list(r, "kinds of data", keys);
+    r->t->kinds = gen_first_name(r, "kinds of data");
+    r->t->kinds_when = gen_condition_at(r, "when", GEN_READS_PROBLEM);
+  }
+  gen_leave(r);
+}
+
 static const char *const *read_texts(gen_reader *r, const char *key, size_t *n) {
   if (!gen_enter(r, key)) {
     return NULL;
@@ -272,7 +288,7 @@ void gen_read(tmpl *t) {
       "call_require", "space",   "algorithms", "order",     "derive",  "require",   "default",
       "base",         "untuned", "workspace",  "stages",    "options", "macros",    "plain",
       "include",      "replace", "source",     "reference", "cases",   "tolerance", "flops",
-      "bytes",        "metrics", "sizes",      NULL};
+      "bytes",        "metrics", "sizes",      "kinds",     NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -295,4 +311,5 @@ void gen_read(tmpl *t) {
   read_rates(&r);
   gen_read_metrics(&r);
   read_sizes(&r);
+  read_kinds(&r);
 }

@@ -316,7 +316,7 @@ static bool is_random(gen_fill_kind fill) {
          fill == GEN_FILL_SORTED;
 }
 
-bool rt_kind_find(const char *name, size_t n, rt_kind *out) {
+static bool find_kind(const char *name, size_t n, rt_kind *out) {
   static const char *const names[RT_KINDS] = {"own", "sorted", "equal", "small"};
   for (size_t i = 0; i < RT_KINDS; i++) {
     if (strlen(names[i]) == n && !memcmp(names[i], name, n)) {
@@ -325,6 +325,21 @@ bool rt_kind_find(const char *name, size_t n, rt_kind *out) {
     }
   }
   return false;
+}
+
+int rt_kinds_parse(const char *text, unsigned *kinds, err *e) {
+  *kinds = 0;
+  for (const char *p = text; p && *p; p += strspn(p, ",")) {
+    const size_t n = strcspn(p, ",");
+    rt_kind kind;
+    if (!find_kind(p, n, &kind)) {
+      return err_set(e, ERR_USAGE, "'%.*s' is no kind of data; there are own, sorted, equal, small",
+                     (int)n, p);
+    }
+    *kinds |= 1u << kind | 1u << RT_KIND_OWN;
+    p += n;
+  }
+  return 0;
 }
 
 enum { SMALL_SHARE = 1024, BITS_EQUAL = 64, BITS_SMALL = 16 };

@@ -81,8 +81,9 @@ typedef enum rt_kind {
   RT_KIND_SMALL,
   RT_KINDS
 } rt_kind;
-/* rt_kind_find -- "sorted"; false: none of that name */
-bool rt_kind_find(const char *name, size_t n, rt_kind *out);
+/* rt_kinds_parse -- "sorted,equal" as bits of rt_kind, RT_KIND_OWN always among them; NULL or "": 0
+ *   err  ERR_USAGE  none of that name; lists them */
+int rt_kinds_parse(const char *text, unsigned *kinds, err *e);
 /* rt_harness_redraw -- what is timed from now on gets other random numbers, of this kind; 0 and
  * RT_KIND_OWN: those that results are checked on. A check returns to these. False: all inputs are given,
  * or none */

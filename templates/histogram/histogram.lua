@@ -268,6 +268,8 @@ return {
   flops = "n",
   bytes = "n * (" .. NBYTES .. ") + 4 * bins",
 
+  kinds = { "sorted,equal,small", when = "used == bins" },
+
   sizes = {
     emu = { "n=3000 bins=32", "n=0", "n=1 bins=2", "n=20001 bins=256 dtype=u8 align=1",
       "n=5003 bins=2048", "n=5000 bins=100 lower=-50 span=1000 used=130", "n=7001 bins=7 used=1",

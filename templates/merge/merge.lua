@@ -246,6 +246,8 @@ return {
   flops = "m + n",
   bytes = "2 * (m + n) * (" .. NBYTES .. " + value)",
 
+  kinds = { "sorted,equal,small", when = "keys == " .. ALL_KEYS },
+
   sizes = {
     emu = { "m=1000", "m=0 n=700", "m=1111 n=2222 keys=50 value=4 align=1",
       "m=2000 n=900 dtype=f64 value=8 align=2", "m=5000 n=3000 dtype=u8" },

@@ -427,6 +427,8 @@ return {
   flops = "n * log2(max(n, 1))",
   bytes = "2 * n * (" .. NBYTES .. " + value)",
 
+  kinds = { "sorted,equal,small", when = "keys == " .. ALL_KEYS },
+
   sizes = {
     emu = { "n=5000", "n=9001 dtype=u16 keys=50 value=4 align=1" },
     test = { "n=0", "n=1", "n=2 dtype=u8", "n=1025", "n=65537", "n=1000003 align=1", "n=2^22 dtype=f32",

@@ -537,6 +537,8 @@ return {
   flops = "n",
   bytes = "2 * n * (" .. KEY .. " + value_bytes)",
 
+  kinds = { "sorted,equal,small", when = "words == 1" },
+
   sizes = {
     emu = { "n=3001", "n=0", "n=1003 value_bytes=4 words=5",
       "n=777 dtype=f16 order=descending value_bytes=8 begin_bit=3 end_bit=16" },

@@ -19,7 +19,20 @@ prints "WAY=" tune 12
 $autotune tests/fixtures/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/kinds.db" --draws 2 \
   --kinds equal >"$folder/out" 2>&1 || complain "kinds: $(cat "$folder/out")"
 [ "$(best)" = steady ] || complain "equal data: $(cat "$folder/out")"
-refuses 2 "is none of: own, sorted" $autotune saxpy n=1000 --device emu --kinds sortid
+# a template says so itself, and for which problems
+kinds() { # $1: the kinds; more: options
+  sed "s/^  problem = /  kinds = { 'equal', when = \"$1\" },\n&/" tests/fixtures/lucky.lua >"$folder/kinds.lua"
+  shift
+  rm -f "$folder/kinds.db"
+  prints "WAY=" $autotune "$folder/kinds.lua" n=32 --device emu --budget 10 --quiet --db "$folder/kinds.db" --draws 2 "$@"
+}
+kinds "n == 32"
+[ "$(best)" = steady ] || complain "kinds of the template: $(cat "$folder/out")"
+kinds "n > 32"
+own=$(best)
+kinds "n == 32" --kinds own
+[ "$(best)" = "$own" ] || complain "--kinds own: $(cat "$folder/out"), not $own"
+refuses 2 "--kinds: 'sortid' is no kind of data" $autotune saxpy n=1000 --device emu --kinds sortid
 refuses 2 "--draws" $autotune saxpy n=1000 --device emu --draws 0
 
 [ $bad = 0 ] || echo "$bad complaints"

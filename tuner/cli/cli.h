@@ -59,7 +59,7 @@
   X(timing, "HOW", "stream: one launch after another (default); graph: in CUDA graphs")             \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")           \
   X(seed, "N", "seed of random choices (default 1)")                                                \
-  X(kinds, "LIST", "kinds of these draws beside the template's own: sorted,equal,small")            \
+  X(kinds, "LIST", "kinds of data of these draws: sorted,equal,small | own; else the template's")   \
   X(draws, "N", "draws of random data that finalists are timed on (default 16; emulated 1)")        \
   X(jobs, "N", "compile processes (default: one a core)")                                           \
   X(timeout, "SEC",                                                                                 \

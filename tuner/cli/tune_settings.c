@@ -30,29 +30,16 @@ static int parse_start(const char *text, tune_start *out, err *e) {
                  text);
 }
 
-/* The template's own kind always takes part. */
-static int parse_kinds(const char *text, unsigned *kinds, err *e) {
-  *kinds = 0;
-  for (const char *p = text; p && *p; p += strspn(p, ",")) {
-    const size_t n = strcspn(p, ",");
-    rt_kind kind;
-    if (!rt_kind_find(p, n, &kind)) {
-      return err_set(e, ERR_USAGE, "--kinds '%.*s' is none of: own, sorted, equal, small", (int)n,
-                     p);
-    }
-    *kinds |= 1u << kind | 1u << RT_KIND_OWN;
-    p += n;
-  }
-  return 0;
-}
-
 int tune_settings_common(const cli *c, progress *p, tune_options *o, err *e) {
   int64_t jobs, seed, timeout, draws;
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
   TRY(cli_number("draws", c->draws, 1, 1000, 0, &draws, e));
-  TRY(parse_kinds(c->kinds, &o->kinds, e));
+  err why = {0};
+  if (rt_kinds_parse(c->kinds, &o->kinds, &why)) {
+    return err_set(e, ERR_USAGE, "--kinds: %s", why.message);
+  }
   TRY(cli_timing(c, &o->replay, e));
   TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
                            e));

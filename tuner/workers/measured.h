@@ -13,7 +13,7 @@ typedef struct measure_how { /* the same for all candidates of a session */
   rt_replay replay;
   double energy_sec; /* measure the energy over this time; 0: not at all */
   size_t draws;      /* of the data that finalists are timed on; 0: 16, on the emulated device 1 */
-  unsigned kinds;    /* of these, bits of rt_kind; 0: the template's own */
+  unsigned kinds;    /* of these, bits of rt_kind; 0: those of the template */
 } measure_how;
 
 typedef struct measured {

@@ -260,15 +260,24 @@ static int time_draw(trial_state *s, const final *f, rt_times *times, err *e) {
   return rt_harness_race(s->buffers, f->contenders, f->n, DRAW_ROUNDS, &how, times, e);
 }
 
+/* Those that were asked for, else the template's for this problem. */
+static int kinds_of(const trial_state *s, unsigned *kinds, err *e) {
+  const char *names = "";
+  *kinds = s->how.kinds;
+  TRY(*kinds ? 0 : gen_kinds(s->instance, &names, e));
+  return *kinds ? 0 : rt_kinds_parse(names, kinds, e);
+}
+
 static int judge_draws(trial_state *s, final *f, double race_sec, arena *a, err *e) {
   const size_t most = s->how.draws ? s->how.draws : s->device->info.modelled ? 1 : DRAWS;
   const double until = now_sec() + race_sec;
   double *secs = ARENA_ARRAY(a, double, f->n *most + 1); /* of a contender after another */
   rt_times *times = ARENA_ARRAY(a, rt_times, f->n + 1);
   size_t n = 0;
-  int rc = secs && times ? 0 : err_nomem(e);
+  unsigned kinds = 0;
+  int rc = secs && times ? kinds_of(s, &kinds, e) : err_nomem(e);
   for (; !rc && n < most; n++) {
-    if (n && (!rt_harness_redraw(s->buffers, n, kind_of(s->how.kinds, n)) ||
+    if (n && (!rt_harness_redraw(s->buffers, n, kind_of(kinds, n)) ||
               (!s->how.draws && n >= DRAWS_LEAST && now_sec() > until))) {
       break;
     }
