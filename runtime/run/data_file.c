@@ -2,10 +2,12 @@
 #include "data_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "file.h"
 
@@ -126,8 +128,18 @@ static int read_file(const reader *r, void *bytes, err *e) {
   return read_bytes(r, bytes, r->d->count * dtype_nbytes(r->d->type), e);
 }
 
+/* Opening a pipe does not block. */
+static FILE *open_file(const char *path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  FILE *f = fd < 0 ? NULL : fdopen(fd, "rb");
+  if (fd >= 0 && !f) {
+    close(fd);
+  }
+  return f;
+}
+
 int data_file_read(const gen_datum *datum, const char *arg, void *bytes, err *e) {
-  reader r = {datum, arg, fopen(datum->file, "rbe")};
+  reader r = {datum, arg, open_file(datum->file)};
   if (!r.f) {
     return err_at(e, errno == ENOENT ? ERR_NOTFOUND : ERR_IO, datum->file,
                   "cannot open the data of '%s': %s", arg, strerror(errno));

@@ -77,6 +77,15 @@ done
 mkfifo "$folder/fifo"
 refuses 1 "is not a file" timeout -k 1 5 $autotune show saxpy --db "$folder/fifo"
 refuses 1 "is not a file" timeout -k 1 5 $autotune saxpy n=1000 --budget 1 --db "$folder/fifo"
+ln "$folder/fifo" "$folder/data.npy"
+cat >"$folder/data.cu" <<'CU'
+//@ kernel k; grid 1; block BLOCK; param BLOCK = 32,64; arg x:f32[32]:in:file(data.npy); arg y:f32[32]:out
+#ifndef BLOCK
+#define BLOCK 32
+#endif
+__global__ void k(const float *x, float *y) { if (threadIdx.x < 32) y[threadIdx.x] = x[threadIdx.x]; }
+CU
+refuses 1 "not a file" timeout -k 1 5 $autotune check "$folder/data.cu"
 $autotune saxpy n=1000 --budget 2 --quiet >/dev/null || complain "tuning failed"
 $autotune db export "$folder/good.txt" --quiet
 grep -v '^# end' "$folder/good.txt" | sed 's/emu:h200/emu:%1B[31m/g' >"$folder/escape.txt"

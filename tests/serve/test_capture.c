@@ -200,6 +200,11 @@ CONTEXT_TEST(test_a_file_that_cannot_be_written_is_told) {
   setenv("TUNED_CAPTURE", "/no/such/folder/asked", 1);
   const tuned_options o = {.device = device_name, .database = f->db_path};
   REFUSED(f, TUNED_E_IO, "TUNED_CAPTURE: /no/such/folder/asked", tuned_open(&ctx, &o, &f->err));
+  char path[200];
+  snprintf(path, sizeof path, "%s/pipe", f->folder);
+  assert_int_equal(mkfifo(path, 0600), 0);
+  setenv("TUNED_CAPTURE", path, 1);
+  REFUSED(f, TUNED_E_IO, "pipe can't be written", tuned_open(&ctx, &o, &f->err));
   unsetenv("TUNED_CAPTURE");
 }
 

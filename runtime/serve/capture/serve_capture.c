@@ -201,12 +201,15 @@ static int open_list(capture *c, const char *pattern, err *e) {
   if (!(c->path = path_of(pattern))) {
     return err_nomem(e);
   }
+  struct stat st;
   const int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (fd < 0) {
-    return err_set(e, ERR_IO, "TUNED_CAPTURE: %s can't be written; name a file that can", c->path);
+  const bool is_file = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
+  if (fd >= 0) {
+    close(fd);
   }
-  close(fd);
-  return 0;
+  return is_file ? 0
+                 : err_set(e, ERR_IO, "TUNED_CAPTURE: %s can't be written; name a file that can",
+                           c->path);
 }
 
 /* The list may be read from another folder, line by line: so the path is absolute and printable. */
