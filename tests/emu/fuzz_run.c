@@ -21,6 +21,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 static rt_device *device;
 static rt_ptr buffer;
+static rt_object objects[3]; /* a texture and a surface of one array, a texture of linear memory */
+
+static void open_objects(void) {
+  const rt_array_shape shape = {
+      .type = DTYPE_f32, .channels = 1, .dims = {16, 8}, .surface = true, .gather = true};
+  rt_texture of_array = {.linear = true, .normalized_coords = true};
+  const rt_texture of_memory = {
+      .at = buffer, .type = DTYPE_u32, .channels = 1, .width = BUFFER / 4};
+  err e = {0};
+  if (device->ops->array_new(device, &shape, &of_array.array, &e) ||
+      device->ops->texture_new(device, &of_array, &objects[0], &e) ||
+      device->ops->surface_new(device, of_array.array, &objects[1], &e) ||
+      device->ops->texture_new(device, &of_memory, &objects[2], &e)) {
+    abort();
+  }
+}
 
 static void open_device(void) {
   err e = {0};
@@ -30,6 +46,7 @@ static void open_device(void) {
   }
   rt_emu_set_threads(device, 1);
   rt_emu_set_steps(device, STEPS);
+  open_objects();
 }
 
 /* a tensor map, then ones */
@@ -49,7 +66,7 @@ static void fill_buffer(void) {
   }
 }
 
-/* every parameter starts with the buffer's address and is as large as a tensor map */
+/* Every parameter starts with the buffer's address, then the objects, and is as large as a tensor map. */
 static void run(rt_module *m, const emu_func *f) {
   static uint64_t values[ARGS][4096];
   void *args[ARGS];
@@ -58,6 +75,7 @@ static void run(rt_module *m, const emu_func *f) {
   uint32_t grid[3] = {1, 1, 1}, block[3] = {64, 1, 1};
   for (int i = 0; i < ARGS; i++) {
     values[i][0] = buffer;
+    memcpy(&values[i][1], objects, sizeof objects);
     args[i] = values[i];
   }
   for (int i = 0; i < 3; i++) {

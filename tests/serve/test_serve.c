@@ -1,8 +1,11 @@
 /* test_serve.c -- libtuned: which kernel is served, what is refused and why, and failures of the
  * device. Runs on any device: test_serve [--device NAME]. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "export.h"
@@ -405,6 +408,48 @@ CONTEXT_TEST(a_fork_is_told) {
   assert_int_equal(waitpid(child, &status, 0), child);
   assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : 100, 0);
   assert_true(saxpy_is_right(f, 4)); /* and the parent goes on */
+}
+
+static _Atomic int n_signals;
+
+static void count_signal(int number) {
+  (void)number;
+  n_signals++;
+}
+
+/* A program's own signals, two thousand a second and some of SIGCHLD, whose handlers do not restart system
+ * calls: opening, compiling, reading the database and launching are what they are without. */
+CONTEXT_TEST(signals_interrupt_no_call) {
+  static const int numbers[] = {SIGALRM, SIGCHLD};
+  const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+  struct sigaction action = {.sa_handler = count_signal}, before[2];
+  int status;
+  for (int i = 0; i < 2; i++) {
+    sigaction(numbers[i], &action, &before[i]);
+  }
+  setitimer(ITIMER_REAL, &often, NULL);
+  n_signals = 0;
+  for (int i = 0; i < 8; i++) {
+    const pid_t child = fork();
+    if (!child) {
+      _exit(0);
+    }
+    remove(f->db_path);
+    store_saxpy(f, "saxpy n=4096 align=4", i % 2 ? "BLOCK=128,VEC=4" : "BLOCK=64,VEC=1", NULL);
+    reopen(f, f->folder);
+    assert_int_equal(info_of(f, "saxpy n=4096").origin, TUNED_EXACT);
+    for (size_t n = 1; n < 20; n += 6) {
+      assert_true(saxpy_is_right(f, n * 10 + (size_t)i));
+    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    assert_int_equal(status, 0);
+  }
+  setitimer(ITIMER_REAL, &never, NULL);
+  assert_true(n_signals > 20);
+  for (int i = 0; i < 2; i++) {
+    sigaction(numbers[i], &before[i], NULL);
+  }
 }
 
 /* The k-th device call fails, for all k: the failure is reported, nothing leaks, and the next
