@@ -23,8 +23,18 @@ prints "sound" $autotune db verify --db "$cp_db"
 prints "trials" $autotune saxpy n=2000 --budget 30 --db "$cp_db" # with room again it goes on
 
 if [ "$(id -u)" = 0 ] && mkdir "$folder/small" && mount -t tmpfs -o size=512k none "$folder/small" 2>/dev/null; then
+  echo "an earlier file" >"$folder/small/kept.txt"
   refuses 1 "no room to grow" $autotune saxpy n=3000 --budget 400 --quiet --db "$folder/small/tuned.db"
   prints "sound" $autotune db verify --db "$folder/small/tuned.db"
+  dd if=/dev/zero of="$folder/small/filler" bs=4096 2>/dev/null
+  refuses 1 "No space left" $autotune db export "$folder/small/kept.txt" --db "$cp_db"
+  refuses 1 "No space left" $autotune export-results "$folder/small/results.json" saxpy n=1000 --db "$cp_db"
+  refuses 1 "No space left" $autotune export saxpy n=1000 --ptx "$folder/small/k.ptx" --db "$cp_db"
+  refuses 1 "no room to grow" $autotune base "$folder/small/base" saxpy --arch sm_80
+  [ "$(cat "$folder/small/kept.txt")" = "an earlier file" ] || complain "a full disk: an export spoils the earlier file"
+  [ -z "$(ls "$folder/small" | grep -vE '^(tuned.db|kept.txt|filler)')" ] || complain "left on a full disk: $(ls "$folder/small")"
+  mount -o remount,ro "$folder/small"
+  refuses 1 "Read-only" $autotune db export "$folder/small/kept.txt" --db "$cp_db"
   umount "$folder/small"
 fi
 
