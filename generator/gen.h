@@ -391,16 +391,18 @@ typedef enum gen_from {
   GEN_FROM_ARG,
   GEN_FROM_WORKSPACE,
   GEN_FROM_VALUE,
-  GEN_FROM_TENSOR
+  GEN_FROM_TENSOR,
+  GEN_FROM_TEXTURE
 } gen_from;
 
 typedef struct gen_operand { /* one kernel parameter */
   gen_from from;
-  uint32_t index;                  /* of the argument or workspace */
-  uint32_t nbytes;                 /* of the parameter; 0: unknown */
-  const char *text;                /* the name or expression in the template; NULL: unknown */
-  uint64_t bits;                   /* GEN_FROM_VALUE: the value, little-endian */
-  const struct gen_tensor *tensor; /* GEN_FROM_TENSOR */
+  uint32_t index;                    /* of the argument or workspace */
+  uint32_t nbytes;                   /* of the parameter; 0: unknown */
+  const char *text;                  /* the name or expression in the template; NULL: unknown */
+  uint64_t bits;                     /* GEN_FROM_VALUE: the value, little-endian */
+  const struct gen_tensor *tensor;   /* GEN_FROM_TENSOR */
+  const struct gen_texture *texture; /* GEN_FROM_TEXTURE */
 } gen_operand;
 
 enum { GEN_MAX_RANK = 5, GEN_MAX_WORK = 4, GEN_MAX_STREAMS = 8 };
@@ -414,6 +416,28 @@ typedef struct gen_tensor { /* a buffer as copies of tiles see it: becomes a ten
   uint32_t box[GEN_MAX_RANK];            /* elements of a tile */
   uint32_t swizzle;                      /* 0, or the bytes of a tile's row */
 } gen_tensor;
+
+enum { GEN_TEXTURE_RANK = 3 };
+typedef enum gen_edge { GEN_WRAP, GEN_CLAMP, GEN_MIRROR, GEN_BORDER } gen_edge;
+
+/* How a texture reads, as the template states it. */
+typedef struct gen_reading {
+  gen_edge edge[GEN_TEXTURE_RANK]; /* what is outside */
+  bool linear;                     /* it interpolates */
+  bool normalized_coords;          /* from 0 to 1 */
+  bool normalized;                 /* integers are read as numbers from 0 or -1 to 1 */
+} gen_reading;
+
+typedef struct gen_texture { /* a buffer that a kernel reads by a texture object */
+  gen_operand at;            /* an argument or workspace */
+  dtype type;                /* of its elements */
+  size_t rank;
+  uint32_t channels;                         /* elements of a texel */
+  uint64_t dims[GEN_TEXTURE_RANK];           /* texels, the contiguous dimension first */
+  gen_operand strides[GEN_TEXTURE_RANK - 1]; /* elements between rows, and slices */
+  bool array;                                /* the launch copies the buffer to an array */
+  gen_reading how;
+} gen_texture;
 
 typedef struct gen_loop { /* around launches that follow each other in a plan */
   uint64_t times;

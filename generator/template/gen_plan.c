@@ -144,6 +144,45 @@ static const gen_tensor *tensor(job *j, const gen_stage_tensor *from) {
   return x;
 }
 
+static gen_operand stride_of(job *j, const gen_stage_texture *from, const gen_texture *x,
+                             size_t i) {
+  if (!from->dense) {
+    return plain_operand(j, &from->strides[i]);
+  }
+  uint64_t elements = x->channels;
+  for (size_t k = 0; k <= i; k++) {
+    elements *= x->dims[k];
+  }
+  return (gen_operand){.from = GEN_FROM_VALUE, .nbytes = sizeof elements, .bits = elements};
+}
+
+/* src: CUDA C++ Programming Guide, technical specifications: the largest linear texture */
+static const gen_texture *texture(job *j, const gen_stage *s, const gen_stage_texture *from) {
+  gen_texture *x = make(j, sizeof *x);
+  *x = (gen_texture){.at = plain_operand(j, &from->at),
+                     .type = gen_element_type(j->g, from->element),
+                     .rank = from->rank,
+                     .channels = 1,
+                     .array = from->array && condition(j, from->array),
+                     .how = from->how};
+  if (from->channels) {
+    x->channels = (uint32_t)bounded(j, from->channels, 1, 4, "channels of a texel");
+  }
+  for (size_t i = 0; i < x->rank; i++) {
+    x->dims[i] = (uint64_t)bounded(j, from->dims[i], 1, INT64_C(1) << 28, "a texture's extent");
+  }
+  for (size_t i = 0; i + 1 < x->rank; i++) {
+    x->strides[i] = stride_of(j, from, x, i);
+  }
+  if (x->channels == 3 || x->type == DTYPE_f64 || x->type == DTYPE_i64 || x->type == DTYPE_u64 ||
+      x->type == DTYPE_bf16) {
+    gen_fail(&j->g->t->box, ERR_TEMPLATE, s->at,
+             "a texture has 1, 2 or 4 channels of at most 32 bits, not %u of %s", x->channels,
+             dtype_name(x->type));
+  }
+  return x;
+}
+
 static const gen_operand *operands(job *j, const gen_stage *s) {
   gen_operand *o = make(j, s->n_operands * sizeof *o);
   for (size_t i = 0; i < s->n_operands; i++) {
@@ -152,6 +191,10 @@ static const gen_operand *operands(job *j, const gen_stage *s) {
       o[i].tensor = tensor(j, s->operands[i].tensor);
       o[i].text = o[i].tensor->at.text;
       o[i].nbytes = TENSOR_MAP_NBYTES;
+    } else if (s->operands[i].from == GEN_FROM_TEXTURE) {
+      o[i].texture = texture(j, s, s->operands[i].texture);
+      o[i].text = o[i].texture->at.text;
+      o[i].nbytes = POINTER_NBYTES;
     }
   }
   return o;

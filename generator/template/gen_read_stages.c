@@ -8,17 +8,11 @@
 #include "gen_algorithms.h"
 #include "gen_lex.h"
 #include "gen_read.h"
+#include "gen_read_operands.h"
 
-enum { MAX_STAGES = 512, MAX_WORKSPACES = 32, MAX_OPERANDS = 64 };
+enum { MAX_STAGES = 512, MAX_WORKSPACES = 32, MAX_OPERANDS = GEN_MAX_OPERANDS };
 
-typedef struct scope { /* what the stages being read may use */
-  gen_reader *r;
-  gen_program *program;
-  unsigned kinds;
-  const gen_algorithm *of; /* whose they are */
-  gen_stage_loop *loop;    /* in which they stand; NULL: in none */
-  const char *loop_when;   /* its condition; NULL: always */
-} scope;
+typedef gen_scope scope;
 
 /* The template as a whole. */
 static const gen_algorithm whole = {NULL, NULL};
@@ -34,27 +28,12 @@ const gen_arg *gen_arg_find(const gen_template *t, const char *name) {
   return NULL;
 }
 
-static bool is_arg(const gen_template *t, const char *name, uint32_t *index) {
-  const gen_arg *a = gen_arg_find(t, name);
-  *index = a ? (uint32_t)(a - t->args) : 0;
-  return a;
-}
-
-static bool is_workspace(const gen_program *p, const char *name, uint32_t *index) {
-  for (size_t i = 0; i < p->n_workspaces; i++) {
-    if (!strcmp(p->workspaces[i].name, name)) {
-      *index = (uint32_t)i;
-      return true;
-    }
-  }
-  return false;
-}
-
 /* Workspaces of the kernel and of the reference may share names; nothing else may. */
 static void check_workspace_name(scope *s, const char *name) {
   uint32_t ignored;
   gen_check_name(s->r, name);
-  if (gen_symbol_find(&s->r->t->symbols, name, ~0u) || is_workspace(s->program, name, &ignored)) {
+  if (gen_symbol_find(&s->r->t->symbols, name, ~0u) ||
+      gen_workspace_find(s->program, name, &ignored)) {
     gen_bad(s->r, "there are two things called '%s'", name);
   }
 }
@@ -98,157 +77,6 @@ static void read_workspaces(scope *s, gen_workspace *w) {
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
-
-/* An argument or workspace by its name. */
-static gen_stage_operand find_operand(scope *s, const char *name) {
-  const gen_template *t = &s->r->t->pub;
-  gen_stage_operand o = {.from = GEN_FROM_ARG};
-  if (is_arg(t, name, &o.index)) {
-    return o;
-  }
-  o.from = GEN_FROM_WORKSPACE;
-  if (is_workspace(s->program, name, &o.index)) {
-    return o;
-  }
-  const char *names[128];
-  size_t n = 0;
-  for (size_t i = 0; i < t->n_args; i++) {
-    names[n++] = t->args[i].name;
-  }
-  for (size_t i = 0; i < s->program->n_workspaces; i++) {
-    names[n++] = s->program->workspaces[i].name;
-  }
-  gen_bad(s->r, "there is no argument or workspace '%s'%s", name,
-          gen_suggestion(name, names, n).text);
-}
-
-/* { tensor = "A", dims = { "m", "k" }, strides = { "lda" }, box = { 64, "BK" }, swizzle = 128 } */
-
-/* A scalar argument's value at the launch, or an expression. */
-static gen_stage_operand read_stride(scope *s) {
-  gen_reader *r = s->r;
-  gen_stage_operand o = {.from = GEN_FROM_ARG};
-  if (gen_is_text(r) && is_arg(&r->t->pub, gen_text(r, "a stride"), &o.index) &&
-      r->t->pub.args[o.index].dir == GEN_SCALAR && !r->t->args[o.index].is_field) {
-    const gen_element type = r->t->args[o.index].element;
-    if (type.field >= 0 || dtype_is_float(type.type)) {
-      gen_bad(r, "a stride is a whole number; '%s' is none", r->t->pub.args[o.index].name);
-    }
-    return o;
-  }
-  return (gen_stage_operand){.from = GEN_FROM_VALUE,
-                             .element = {.type = DTYPE_i64, .field = -1},
-                             .value = gen_numeric(r, s->kinds)};
-}
-
-static size_t enter_extents(scope *s, const char *key, size_t least, size_t most) {
-  gen_need(s->r, key);
-  const size_t n = gen_bounded_list(s->r, key, GEN_MAX_RANK);
-  if (n < least || n > most) {
-    gen_bad(s->r,
-            "'%s' has %zu entries; a tensor has 1 to %d dimensions, a stride for each but the "
-            "first, and a box of as many",
-            key, n, GEN_MAX_RANK);
-  }
-  return n;
-}
-
-static size_t read_extents(scope *s, const char *key, size_t least, size_t most,
-                           const gen_expr **out) {
-  const size_t n = enter_extents(s, key, least, most);
-  for (size_t i = 0; i < n; i++) {
-    gen_need_at(s->r, (int64_t)i + 1, "an extent");
-    out[i] = gen_numeric(s->r, s->kinds);
-    gen_leave(s->r);
-  }
-  gen_leave(s->r);
-  return n;
-}
-
-static bool has_entry(gen_reader *r, const char *key) {
-  const bool has = gen_is_table(r) && gen_enter(r, key);
-  if (has) {
-    gen_leave(r);
-  }
-  return has;
-}
-
-static void read_strides(scope *s, gen_stage_tensor *x) {
-  if (x->rank == 1 && !has_entry(s->r, "strides")) {
-    return;
-  }
-  enter_extents(s, "strides", x->rank - 1, x->rank - 1);
-  for (size_t i = 0; i + 1 < x->rank; i++) {
-    gen_need_at(s->r, (int64_t)i + 1, "a stride");
-    x->strides[i] = read_stride(s);
-    gen_leave(s->r);
-  }
-  gen_leave(s->r);
-}
-
-static gen_stage_operand find_buffer(scope *s, gen_element *element) {
-  const gen_stage_operand o = find_operand(s, gen_text(s->r, "tensor"));
-  const bool is_arg = o.from == GEN_FROM_ARG;
-  if (is_arg && s->r->t->pub.args[o.index].dir == GEN_SCALAR) {
-    gen_bad(s->r, "'%s' is a scalar; a tensor is in a buffer or workspace",
-            s->r->t->pub.args[o.index].name);
-  }
-  *element = is_arg ? s->r->t->args[o.index].element : s->program->workspaces[o.index].element;
-  return o;
-}
-
-static gen_stage_operand read_tensor(scope *s) {
-  static const char *const keys[] = {"tensor", "dims", "strides", "box", "swizzle", NULL};
-  gen_reader *r = s->r;
-  gen_stage_tensor *x = GEN_MAKE(r, gen_stage_tensor, 1);
-  gen_keys(r, keys);
-  gen_need(r, "tensor");
-  x->at = find_buffer(s, &x->element);
-  gen_leave(r);
-  x->rank = read_extents(s, "dims", 1, GEN_MAX_RANK, x->dims);
-  read_extents(s, "box", x->rank, x->rank, x->box);
-  read_strides(s, x);
-  x->swizzle = gen_numeric_at(r, "swizzle", s->kinds);
-  return (gen_stage_operand){.from = GEN_FROM_TENSOR, .tensor = x};
-}
-
-static gen_stage_operand read_operand(scope *s) {
-  gen_reader *r = s->r;
-  const char *type;
-  if (gen_is_text(r)) {
-    return find_operand(s, gen_text(r, "an operand"));
-  }
-  if (has_entry(r, "tensor")) {
-    return read_tensor(s);
-  }
-  if (!gen_is_table(r) || gen_list(r, "an operand", NULL) != 2) {
-    gen_bad(r, "an operand is the name of an argument or workspace, { type, expression } or "
-               "{ tensor = ... }");
-  }
-  gen_stage_operand o = {.from = GEN_FROM_VALUE};
-  gen_need_at(r, 1, "the type");
-  o.element = gen_read_element(r, &type);
-  gen_leave(r);
-  gen_need_at(r, 2, "the expression");
-  o.value = gen_numeric(r, s->kinds);
-  gen_leave(r);
-  return o;
-}
-
-static void read_operands(scope *s, gen_stage *stage) {
-  gen_reader *r = s->r;
-  gen_need(r, "args");
-  size_t n = gen_bounded_list(r, "args", MAX_OPERANDS);
-  gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, n);
-  for (size_t i = 0; i < n; i++) {
-    gen_need_at(r, (int64_t)i + 1, "an operand");
-    o[i] = read_operand(s);
-    gen_leave(r);
-  }
-  stage->operands = o;
-  stage->n_operands = n;
-  gen_leave(r);
-}
 
 /* The table or expression at the top: one expression, or a list of them. */
 static void read_some(scope *s, const char *key, size_t most, const char *bounds,
@@ -303,7 +131,7 @@ static void read_launch(scope *s, gen_stage *stage) {
   stage->early = gen_condition_at(r, "early", s->kinds);
   stage->cooperative = gen_condition_at(r, "cooperative", s->kinds);
   read_work(s, stage);
-  read_operands(s, stage);
+  gen_operands_read(s, stage);
 }
 
 static bool can_be_set(scope *s, const gen_stage_operand *o) {
@@ -317,7 +145,7 @@ static void read_memory(scope *s, gen_stage *stage) {
   gen_keys(r, keys);
   gen_need(r, "memset");
   gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 1);
-  *o = find_operand(s, gen_text(r, "memset"));
+  *o = gen_operand_find(s, gen_text(r, "memset"));
   if (!can_be_set(s, o)) {
     gen_bad(r, "memset needs a workspace or an output buffer");
   }
@@ -341,7 +169,7 @@ static void read_constant(scope *s, gen_stage *stage) {
   gen_leave(r);
   gen_need(r, "from");
   gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 1);
-  *o = find_operand(s, gen_text(r, "from"));
+  *o = gen_operand_find(s, gen_text(r, "from"));
   if (o->from == GEN_FROM_ARG && r->t->pub.args[o->index].dir == GEN_SCALAR) {
     gen_bad(r, "a __constant__ variable gets the contents of a buffer");
   }
@@ -357,7 +185,7 @@ static void read_constant(scope *s, gen_stage *stage) {
 static gen_stage_operand read_buffer(scope *s, const char *key) {
   gen_reader *r = s->r;
   gen_need(r, key);
-  const gen_stage_operand o = find_operand(s, gen_text(r, key));
+  const gen_stage_operand o = gen_operand_find(s, gen_text(r, key));
   if (o.from == GEN_FROM_ARG && r->t->pub.args[o.index].dir == GEN_SCALAR) {
     gen_bad(r, "'%s' is a scalar; copy is from buffer to buffer", r->t->pub.args[o.index].name);
   }
@@ -429,11 +257,11 @@ static void read_stage(scope *s, gen_stage *stage) {
   stage->at = gen_here(r);
   stage->loop = s->loop;
   stage->when = read_when(s);
-  if (has_entry(r, "constant")) {
+  if (gen_has_entry(r, "constant")) {
     read_constant(s, stage);
-  } else if (has_entry(r, "memset")) {
+  } else if (gen_has_entry(r, "memset")) {
     read_memory(s, stage);
-  } else if (has_entry(r, "copy")) {
+  } else if (gen_has_entry(r, "copy")) {
     read_copy(s, stage);
   } else {
     read_launch(s, stage);
@@ -456,7 +284,7 @@ static void read_swap(scope *s, gen_stage_operand pair[2]) {
   }
   for (int i = 0; i < 2; i++) {
     gen_need_at(r, i + 1, "a buffer");
-    pair[i] = find_operand(s, gen_text(r, "a buffer"));
+    pair[i] = gen_operand_find(s, gen_text(r, "a buffer"));
     if (pair[i].from == GEN_FROM_ARG && r->t->pub.args[pair[i].index].dir == GEN_SCALAR) {
       gen_bad(r, "'%s' is a scalar; swap exchanges buffers", r->t->pub.args[pair[i].index].name);
     }
@@ -490,7 +318,7 @@ static gen_stage_loop *read_loop(scope *s) {
   gen_reader *r = s->r;
   gen_stage_loop *loop = GEN_MAKE(r, gen_stage_loop, 1);
   gen_need(r, "loop");
-  if (has_entry(r, "while_word")) {
+  if (gen_has_entry(r, "while_word")) {
     gen_bad(r, "loops until a word is 0 are not supported yet; a loop has 'times'");
   }
   gen_keys(r, keys);
@@ -533,7 +361,7 @@ static size_t read_list(scope *s, gen_stage *out, size_t most) {
   }
   for (size_t i = 0; i < entries; i++) {
     gen_need_at(r, (int64_t)i + 1, "a stage");
-    if (has_entry(r, "loop")) {
+    if (gen_has_entry(r, "loop")) {
       n += read_loop_stages(s, out + n, most - n);
     } else {
       read_stage(s, &out[n++]);
@@ -549,7 +377,7 @@ static size_t count_list(gen_reader *r) {
   size_t n = entries;
   for (size_t i = 0; i < entries; i++) {
     gen_need_at(r, (int64_t)i + 1, "a stage");
-    if (has_entry(r, "loop") && gen_enter(r, "stages")) {
+    if (gen_has_entry(r, "loop") && gen_enter(r, "stages")) {
       n += gen_bounded_list(r, "stages", MAX_STAGES);
       gen_leave(r);
     }

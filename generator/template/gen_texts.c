@@ -44,6 +44,10 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
                      t->pub.name, s->kernel ? s->kernel : "a stage",
                      t->pub.fields[from->element.field].name);
     }
+    if (from->from == GEN_FROM_TEXTURE) {
+      return err_set(e, ERR_USAGE, "exported C cannot make the textures that %s reads",
+                     t->pub.name);
+    }
     o[i] = operand(from);
     if (from->from == GEN_FROM_TENSOR && !(o[i].tensor = tensor(from->tensor, a))) {
       return err_nomem(e);

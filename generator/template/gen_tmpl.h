@@ -47,7 +47,8 @@ typedef struct gen_stage_operand {
   uint32_t index;
   gen_element element; /* GEN_FROM_VALUE */
   const gen_expr *value;
-  const struct gen_stage_tensor *tensor; /* GEN_FROM_TENSOR */
+  const struct gen_stage_tensor *tensor;   /* GEN_FROM_TENSOR */
+  const struct gen_stage_texture *texture; /* GEN_FROM_TEXTURE */
 } gen_stage_operand;
 
 typedef struct gen_stage_tensor {
@@ -57,6 +58,16 @@ typedef struct gen_stage_tensor {
   const gen_expr *dims[GEN_MAX_RANK], *box[GEN_MAX_RANK], *swizzle; /* swizzle NULL: 0 */
   gen_stage_operand strides[GEN_MAX_RANK - 1];
 } gen_stage_tensor;
+
+typedef struct gen_stage_texture {
+  gen_stage_operand at;
+  gen_element element;
+  size_t rank;
+  const gen_expr *dims[GEN_TEXTURE_RANK], *channels, *array; /* NULL: 1; never */
+  gen_stage_operand strides[GEN_TEXTURE_RANK - 1];
+  bool dense; /* no strides are given */
+  gen_reading how;
+} gen_stage_texture;
 
 typedef struct gen_stage_loop {  /* around stages that follow each other */
   const gen_expr *times, *graph; /* graph NULL: never */

@@ -490,12 +490,15 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
   sheet h = {.t = t, .plan = plan, .x = x, .out = out};
   TRY(export_name(t, x, &h.name, h.upper, e));
   TRY(check_types(&h, e));
+  if (plan_has(plan, GEN_FROM_TEXTURE)) {
+    return err_set(e, ERR_USAGE, "exported C cannot make the textures that %s reads", t->name);
+  }
   add_top(&h);
   add_workspaces(&h);
   if (plan_uses_module(plan)) {
     export_text(export_texts, "exported_launch.h", out);
   }
-  if (plan_has_tensors(plan)) {
+  if (plan_has(plan, GEN_FROM_TENSOR)) {
     export_text(export_texts, "exported_tensor.h", out);
   }
   add_struct(&h);

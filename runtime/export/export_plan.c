@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-bool plan_has_tensors(const gen_plan *plan) {
+bool plan_has(const gen_plan *plan, gen_from from) {
   for (size_t i = 0; i < plan->n; i++) {
     for (size_t j = 0; j < plan->launches[i].n_operands; j++) {
-      if (plan->launches[i].operands[j].from == GEN_FROM_TENSOR) {
+      if (plan->launches[i].operands[j].from == from) {
         return true;
       }
     }

@@ -4,7 +4,8 @@
 
 #include "gen.h"
 
-bool plan_has_tensors(const gen_plan *plan);
+/* plan_has -- does a launch take an operand of this kind? */
+bool plan_has(const gen_plan *plan, gen_from from);
 bool plan_overlaps(const gen_plan *plan);
 /* plan_uses_module -- has it a kernel, or a __constant__ variable that it fills? */
 bool plan_uses_module(const gen_plan *plan);

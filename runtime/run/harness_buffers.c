@@ -10,7 +10,7 @@
 #include "emu.h"
 
 enum {
-  ALIGNMENT = 256,
+  ALIGNMENT = 512, /* of textures */
   CANARY_NBYTES = 256,
   L2_LINE = 128,
   MAX_SETS = 65536,

@@ -17,8 +17,8 @@ enum {
 };
 
 typedef struct operand {
-  enum { CONSTANT, ARGUMENT, WORKSPACE, TENSOR } from;
-  uint32_t index;       /* of the argument or workspace; of the stage's tensor */
+  enum { CONSTANT, ARGUMENT, WORKSPACE, TENSOR, TEXTURE } from;
+  uint32_t index;       /* of the argument or workspace; of the stage's tensor or texture */
   const void *constant; /* in the arena */
 } operand;
 
@@ -27,6 +27,30 @@ typedef struct tensor { /* the parts of a tensor map known before the launch */
   operand at, strides[GEN_MAX_RANK - 1];
   dtype stride_types[GEN_MAX_RANK - 1];
 } tensor;
+
+typedef struct texture {
+  rt_texture fixed; /* without address and pitch */
+  int rank;
+  uint64_t dims[GEN_TEXTURE_RANK];
+  operand at, strides[GEN_TEXTURE_RANK - 1];
+  dtype stride_types[GEN_TEXTURE_RANK - 1];
+  rt_object of_array; /* of fixed.array, which each launch fills; 0: a texture of the buffer */
+} texture;
+
+typedef struct loaded_object { /* a texture object of a buffer, kept for later launches */
+  const texture *x;
+  rt_ptr at;
+  uint64_t pitch;
+  rt_object made;
+} loaded_object;
+
+enum { LOADED_OBJECTS = 4096 };
+
+typedef struct loaded_objects {
+  pthread_mutex_t turn;
+  loaded_object *list;
+  size_t n, next, capacity; /* next: the one that the next new object replaces */
+} loaded_objects;
 
 typedef struct loaded_image { /* shared by plans whose source is the same */
   rt_module *module;
@@ -56,6 +80,8 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   operand *operands;
   tensor *tensors;
   size_t n_tensors;
+  texture *textures;
+  size_t n_textures;
   uint8_t fill;
   uint64_t nbytes;
   rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
@@ -125,6 +151,7 @@ struct rt_loaded {
   loaded_order *order; /* NULL: all stages are on the caller's stream */
   loaded_streams streams[2];
   pthread_mutex_t turn; /* of launches on our streams */
+  loaded_objects objects;
 };
 
 /* loaded_launch_stage -- one launch */
@@ -139,6 +166,21 @@ void loaded_order_free(rt_loaded *l);
 /* loaded_launch_streams -- all stages, on their streams; the stages of loops on the caller's */
 int loaded_launch_streams(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                           err *e);
+/* loaded_textures_bind -- the objects of a stage's textures (run_textures.c); fills arrays, in the
+ * stream's order */
+int loaded_textures_bind(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
+                         const rt_ptr *workspaces, rt_object *out, err *e);
+/* loaded_textures_array -- the array of a texture that is read from one, and its object */
+int loaded_textures_array(rt_device *d, texture *x, err *e);
+/* loaded_textures_free -- all objects, and the arrays of the stages */
+void loaded_textures_free(rt_loaded *l);
+/* loaded_pointer -- where the value of an operand is, of a launch with these arguments */
+static inline const void *loaded_pointer(const operand *o, const void *const *args,
+                                         const rt_ptr *workspaces) {
+  return o->from == ARGUMENT    ? args[o->index]
+         : o->from == WORKSPACE ? &workspaces[o->index]
+                                : o->constant;
+}
 /* loaded_graphs_free -- those recorded by loaded_launch_steps */
 void loaded_graphs_free(rt_loaded *l);
 

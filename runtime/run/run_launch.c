@@ -24,22 +24,17 @@ int rt_loaded_reserve(rt_loaded *l, err *e) {
   return 0;
 }
 
-static const void *pointer(const operand *o, const void *const *args, const rt_ptr *workspaces) {
-  return o->from == ARGUMENT    ? args[o->index]
-         : o->from == WORKSPACE ? &workspaces[o->index]
-                                : o->constant;
-}
-
 /* The tensor maps of this launch: address and strides are the caller's. */
 static int describe(rt_loaded *l, const stage *s, const void *const *args, const rt_ptr *workspaces,
                     rt_tensor_map *maps, err *e) {
   for (size_t i = 0; i < s->n_tensors; i++) {
     const tensor *x = &s->tensors[i];
     rt_tensor t = x->fixed;
-    memcpy(&t.at, pointer(&x->at, args, workspaces), sizeof t.at);
+    memcpy(&t.at, loaded_pointer(&x->at, args, workspaces), sizeof t.at);
     for (int d = 0; d + 1 < t.rank; d++) {
       uint64_t bits = 0;
-      memcpy(&bits, pointer(&x->strides[d], args, workspaces), dtype_nbytes(x->stride_types[d]));
+      memcpy(&bits, loaded_pointer(&x->strides[d], args, workspaces),
+             dtype_nbytes(x->stride_types[d]));
       t.strides[d] = bits * dtype_nbytes(t.type);
     }
     TRY(l->d->ops->tensor_map(l->d, &t, &maps[i], e));
@@ -48,11 +43,12 @@ static int describe(rt_loaded *l, const stage *s, const void *const *args, const
 }
 
 static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *maps,
-                      const void **params) {
+                      const rt_object *objects, const void **params) {
   for (size_t i = 0; i < s->n_rest; i++) {
     const operand *o = &s->rest[i];
-    params[s->rest_at[i]] =
-        o->from == TENSOR ? (const void *)&maps[o->index] : &workspaces[o->index];
+    params[s->rest_at[i]] = o->from == TENSOR    ? (const void *)&maps[o->index]
+                            : o->from == TEXTURE ? (const void *)&objects[o->index]
+                                                 : &workspaces[o->index];
   }
 }
 
@@ -78,17 +74,19 @@ static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *
   return launch(l->d, s->function, s->grid, s->block, s->smem, stream, (void **)params, e);
 }
 
-/* With workspaces or tensor maps: a function of its own keeps the other path short. */
+/* With workspaces, tensor maps or textures: a function of its own keeps the other path short. */
 static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s, rt_stream stream,
                                                    const void *const *args, rt_ptr workspace,
                                                    const void **params, err *e) {
   rt_ptr workspaces[LOADED_WORKSPACES];
   rt_tensor_map maps[LOADED_TENSORS];
+  rt_object objects[LOADED_TENSORS];
   for (size_t i = 0; i < l->n_workspaces; i++) {
     workspaces[i] = workspace + l->offsets[i];
   }
   TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
-  fill_rest(s, workspaces, maps, params);
+  TRY(s->n_textures ? loaded_textures_bind(l, s, stream, args, workspaces, objects, e) : 0);
+  fill_rest(s, workspaces, maps, objects, params);
   return run(l, s, stream, params, e);
 }
 

@@ -65,12 +65,12 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
 }
 
 static int stride(rt_loaded *l, const gen_template *t, const gen_plan *plan, const gen_operand *o,
-                  tensor *x, size_t i, err *e) {
-  x->stride_types[i] = DTYPE_i64;
-  if (o->from == GEN_FROM_ARG && !dtype_parse(t->args[o->index].type, &x->stride_types[i])) {
+                  operand *out, dtype *type, err *e) {
+  *type = DTYPE_i64;
+  if (o->from == GEN_FROM_ARG && !dtype_parse(t->args[o->index].type, type)) {
     return err_set(e, ERR_TEMPLATE, "%s: a stride has type %s", t->name, t->args[o->index].type);
   }
-  return resolve(l, t, plan, o, &x->strides[i], e);
+  return resolve(l, t, plan, o, out, e);
 }
 
 static int copy_tensor(rt_loaded *l, const gen_template *t, const gen_plan *plan,
@@ -80,22 +80,22 @@ static int copy_tensor(rt_loaded *l, const gen_template *t, const gen_plan *plan
   memcpy(x->fixed.dims, from->dims, sizeof x->fixed.dims);
   memcpy(x->fixed.box, from->box, sizeof x->fixed.box);
   for (size_t i = 0; i + 1 < from->rank; i++) {
-    TRY(stride(l, t, plan, &from->strides[i], x, i, e));
+    TRY(stride(l, t, plan, &from->strides[i], &x->strides[i], &x->stride_types[i], e));
   }
   return resolve(l, t, plan, &from->at, &x->at, e);
 }
 
-static size_t count_tensors(const gen_launch *l) {
+static size_t count_operands(const gen_launch *l, gen_from which) {
   size_t n = 0;
   for (size_t i = 0; i < l->n_operands; i++) {
-    n += l->operands[i].from == GEN_FROM_TENSOR;
+    n += l->operands[i].from == which;
   }
   return n;
 }
 
 static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                         const gen_launch *from, stage *to, err *e) {
-  const size_t n = count_tensors(from);
+  const size_t n = count_operands(from, GEN_FROM_TENSOR);
   if (n > LOADED_TENSORS) {
     return err_set(e, ERR_LIMIT, "kernel %s takes %zu tensors; at most %d", from->kernel, n,
                    LOADED_TENSORS);
@@ -108,6 +108,62 @@ static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *pla
     if (from->operands[i].from == GEN_FROM_TENSOR) {
       to->operands[i] = (operand){.from = TENSOR, .index = (uint32_t)to->n_tensors};
       TRY(copy_tensor(l, t, plan, from->operands[i].tensor, &to->tensors[to->n_tensors++], e));
+    }
+  }
+  return 0;
+}
+
+/* Launches of plans that fill variables or arrays take turns. */
+static int share_image(rt_loaded *l, err *e) {
+  loaded_image *m = l->image;
+  int rc = 0;
+  l->fills = true;
+  pthread_mutex_lock(&m->turn);
+  if (!m->done && l->d->ops->stream_wait) {
+    rc = l->d->ops->event_new(l->d, &m->done, e);
+  }
+  pthread_mutex_unlock(&m->turn);
+  return rc;
+}
+
+static int copy_texture(rt_loaded *l, const gen_template *t, const gen_plan *plan,
+                        const gen_texture *from, texture *x, err *e) {
+  x->rank = (int)from->rank;
+  memcpy(x->dims, from->dims, sizeof x->dims);
+  x->fixed = (rt_texture){.type = from->type,
+                          .channels = (int)from->channels,
+                          .width = from->dims[0],
+                          .height = from->rank > 1 ? from->dims[1] : 0,
+                          .linear = from->how.linear,
+                          .normalized_coords = from->how.normalized_coords,
+                          .normalized = from->how.normalized};
+  for (int k = 0; k < GEN_TEXTURE_RANK; k++) {
+    x->fixed.edge[k] = (rt_edge)from->how.edge[k];
+  }
+  for (size_t i = 0; i + 1 < from->rank; i++) {
+    TRY(stride(l, t, plan, &from->strides[i], &x->strides[i], &x->stride_types[i], e));
+  }
+  TRY(resolve(l, t, plan, &from->at, &x->at, e));
+  TRY(from->array ? share_image(l, e) : 0);
+  return from->array ? loaded_textures_array(l->d, x, e) : 0;
+}
+
+static int copy_textures(rt_loaded *l, const gen_template *t, const gen_plan *plan,
+                         const gen_launch *from, stage *to, err *e) {
+  const size_t n = count_operands(from, GEN_FROM_TEXTURE);
+  if (n > LOADED_TENSORS || (n && (!l->d->ops->texture_new || !l->image))) {
+    return err_set(e, n > LOADED_TENSORS ? ERR_LIMIT : ERR_LAUNCH,
+                   "kernel %s takes %zu textures; at most %d, of a device that has them",
+                   from->kernel, n, LOADED_TENSORS);
+  }
+  to->textures = n ? ARENA_ARRAY(&l->memory, texture, n) : NULL;
+  if (n && !to->textures) {
+    return err_nomem(e);
+  }
+  for (size_t i = 0; i < from->n_operands; i++) {
+    if (from->operands[i].from == GEN_FROM_TEXTURE) {
+      to->operands[i] = (operand){.from = TEXTURE, .index = (uint32_t)to->n_textures};
+      TRY(copy_texture(l, t, plan, from->operands[i].texture, &to->textures[to->n_textures++], e));
     }
   }
   return 0;
@@ -153,11 +209,12 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
     return err_nomem(e);
   }
   for (size_t i = 0; i < from->n_operands; i++) {
-    if (from->operands[i].from != GEN_FROM_TENSOR) {
+    if (from->operands[i].from < GEN_FROM_TENSOR) {
       TRY(resolve(l, t, plan, &from->operands[i], &to->operands[i], e));
     }
   }
   TRY(copy_tensors(l, t, plan, from, to, e));
+  TRY(copy_textures(l, t, plan, from, to, e));
   return sort_operands(l, to, e);
 }
 
@@ -263,25 +320,13 @@ static int find_kernel(rt_loaded *l, const gen_template *t, const gen_launch *fr
   return check_cooperative(l, from, to->function, &f, e);
 }
 
-static int share_variables(rt_loaded *l, err *e) {
-  loaded_image *m = l->image;
-  int rc = 0;
-  l->fills = true;
-  pthread_mutex_lock(&m->turn);
-  if (!m->done && l->d->ops->stream_wait) {
-    rc = l->d->ops->event_new(l->d, &m->done, e);
-  }
-  pthread_mutex_unlock(&m->turn);
-  return rc;
-}
-
 static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e) {
   size_t nbytes;
   if (!l->image || !l->d->ops->variable) {
     return err_set(e, ERR_NOTFOUND, "there is no __constant__ variable %s", from->symbol);
   }
   TRY(l->d->ops->variable(l->d, l->image->module, from->symbol, &to->symbol, &nbytes, e));
-  TRY(share_variables(l, e));
+  TRY(share_image(l, e));
   return from->nbytes <= nbytes
              ? 0
              : err_set(e, ERR_LAUNCH,
@@ -398,6 +443,7 @@ static int make(rt_device *d, loaded_image *image, const void *bytes, size_t nby
   }
   pthread_mutex_init(&l->graphs.turn, NULL);
   pthread_mutex_init(&l->turn, NULL);
+  pthread_mutex_init(&l->objects.turn, NULL);
   l->d = d;
   l->image = image;
   l->bytes = bytes;
@@ -430,6 +476,7 @@ void rt_loaded_free(rt_loaded *l) {
   if (l) {
     loaded_graphs_free(l);
     loaded_order_free(l);
+    loaded_textures_free(l);
     l->d->ops->release(l->d, l->workspace);
     drop_image(l->d, l->image);
     arena_clear(&l->memory);

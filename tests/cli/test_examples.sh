@@ -96,4 +96,14 @@ prints "kernel scale on stream 0 reads what kernel greatest on stream 1 writes, 
 sed 's/value = 0 }/value = 0, stream = 1 }/' examples/normalise.lua >"$folder/early.lua"
 prints "kernel least on stream 0 writes what a memset on stream 1 writes" \
   sh -c "$autotune check $folder/early.lua n=5000 --config STREAMS=1 || true"
+checked resize "width=1 height=1 to_width=3 to_height=2" "width=33 height=17 to_width=50 to_height=11"
+for read in rows array; do
+  prints " 0 wrong" timeout 60 "$autotune" check examples/resize.lua width=100 height=60 to_width=64 to_height=48 \
+    --config READ=$read,BLOCK_X=16
+done
+prints "for compute_90" "$autotune" export examples/resize.lua width=100 height=60 --config READ=array --arch compute_90 \
+  --ptx "$folder/resize.ptx"
+"$autotune" export examples/resize.lua width=100 height=60 --config READ=array --arch compute_90 \
+  --header "$folder/resize.h" >"$folder/out" 2>&1 && complain "resize is exported without its textures"
+grep -q "exported C cannot make the textures that resize reads" "$folder/out" || complain "$(cat "$folder/out")"
 [ $bad = 0 ]

@@ -173,6 +173,31 @@ TEST(plans_describe_tensors) {
   street_close(&s);
 }
 
+TEST(plans_describe_textures) {
+  street s = street_mini(
+      "{ 'i32', 'TILE' }",
+      "{ texture = 'x', dims = { 'n', 3, 2 }, array = 'TILE > 1', filter = 'linear', channels = 2, "
+      "coordinates = 'normalized', address = { 'wrap', 'mirror', 'border' } }",
+      "n=64 kind=safe");
+  const gen_plan *p;
+  gen_texts texts;
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  const gen_operand *o = &p->launches[1].operands[5];
+  assert_int_equal(o->from, GEN_FROM_TEXTURE);
+  const gen_texture *x = o->texture;
+  assert_string_equal(x->at.text, "x");
+  assert_true(x->rank == 3 && x->dims[0] == 64 && x->dims[1] == 3 && x->dims[2] == 2);
+  assert_true(x->array && x->channels == 2 && x->type == DTYPE_f32);
+  assert_true(x->strides[0].bits == 128 && x->strides[1].bits == 384);
+  assert_true(x->how.linear && x->how.normalized_coords && !x->how.normalized);
+  assert_true(x->how.edge[0] == GEN_WRAP && x->how.edge[1] == GEN_MIRROR &&
+              x->how.edge[2] == GEN_BORDER);
+  assert_fails(gen_texts_make(s.t, &s.a, &texts, &s.e), &s.e, ERR_USAGE,
+               "exported C cannot make the textures");
+  street_close(&s);
+}
+
 TEST(a_box_too_large_is_refused) {
   street s = street_mini("{ 'i32', 'TILE' }", "{ tensor = 'x', dims = { 'n' }, box = { '8 * B' } }",
                          "n=1000 kind=safe");

@@ -168,7 +168,7 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
                             .options = options.n ? str_text(&options) : NULL,
                             .embedded = x->c->embed != NULL};
   TRY(gen_plan_make(k->g, &ch->config, &k->memory, &plan, e));
-  TRY(export_header(k->t, plan, &what, &header, e));
+  TRY(x->c->header ? export_header(k->t, plan, &what, &header, e) : 0);
   TRY(export_source(k->t, source, &what, &text, e));
   TRY(cmd_export_write(x->c->header, &header, e));
   TRY(cmd_export_write(x->c->source, &text, e));

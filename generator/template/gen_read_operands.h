@@ -1,0 +1,28 @@
+/* gen_read_operands.h -- what the launches of a stage take: arguments, workspaces, values, tensor maps,
+ * textures. */
+#ifndef GEN_READ_OPERANDS_H
+#define GEN_READ_OPERANDS_H
+
+#include "gen_algorithms.h"
+#include "gen_read.h"
+
+enum { GEN_MAX_OPERANDS = 64 };
+
+typedef struct gen_scope { /* what the stages being read may use */
+  gen_reader *r;
+  gen_program *program;
+  unsigned kinds;
+  const gen_algorithm *of; /* whose they are */
+  gen_stage_loop *loop;    /* in which they stand; NULL: in none */
+  const char *loop_when;   /* its condition; NULL: always */
+} gen_scope;
+
+/* gen_has_entry -- has the table at the top this key? */
+bool gen_has_entry(gen_reader *r, const char *key);
+bool gen_workspace_find(const gen_program *p, const char *name, uint32_t *index);
+/* gen_operand_find -- an argument or workspace by its name */
+gen_stage_operand gen_operand_find(gen_scope *s, const char *name);
+/* gen_operands_read -- the stage's key `args` */
+void gen_operands_read(gen_scope *s, gen_stage *stage);
+
+#endif
