@@ -154,42 +154,70 @@ static void move_row(const row *to, const row *from, uint64_t n) {
   }
 }
 
-static int copy_row(emu_device *d, const emu_texels *t, const rt_array_copy *c, uint64_t y,
-                    uint64_t z, uint64_t n, err *e) {
-  const uint64_t offset = (z * c->rows + y) * c->pitch;
+typedef struct transfer {
+  emu_device *d;
+  const emu_texels *t;
+  const rt_array_copy *c;
+  uint64_t size[3], nbytes; /* nbytes: of a row */
+  emu_touched *touched;     /* beside other streams' commands; NULL: there are none */
+} transfer;
+
+static int copy_row(const transfer *x, uint64_t y, uint64_t z, err *e) {
+  const rt_array_copy *c = x->c;
+  const uint64_t offset = (z * c->rows + y) * c->pitch,
+                 texel = emu_texel_address(x->t, c->at[0], c->at[1] + y, c->at[2] + z);
   row ours, other = {c->host ? (uint8_t *)c->host + offset : NULL, NULL};
-  TRY(device_row(d, emu_texel_address(t, c->at[0], c->at[1] + y, c->at[2] + z), n, &ours, e));
-  TRY(c->host ? 0 : device_row(d, c->device + offset, n, &other, e));
-  move_row(c->out ? &other : &ours, c->out ? &ours : &other, n);
+  TRY(device_row(x->d, texel, x->nbytes, &ours, e));
+  TRY(c->host ? 0 : device_row(x->d, c->device + offset, x->nbytes, &other, e));
+  move_row(c->out ? &other : &ours, c->out ? &ours : &other, x->nbytes);
+  if (x->touched) {
+    emu_touch(x->touched, texel, x->nbytes, c->out ? ACCESS_READ : ACCESS_WRITE);
+    emu_touch(x->touched, c->device + offset, c->host ? 0 : x->nbytes,
+              c->out ? ACCESS_WRITE : ACCESS_READ);
+  }
   return 0;
 }
 
-int emu_array_copy_op(rt_device *d, rt_array *a, const rt_array_copy *c, rt_stream s, err *e) {
-  const emu_texels *t = &a->texels;
+static int copy_rows(const transfer *x, err *e) {
+  for (uint64_t z = 0; z < x->size[2]; z++) {
+    for (uint64_t y = 0; y < x->size[1]; y++) {
+      TRY(x->nbytes ? copy_row(x, y, z, e) : 0);
+    }
+  }
+  return 0;
+}
+
+static int measure(transfer *x, err *e) {
+  const emu_texels *t = x->t;
+  const rt_array_copy *c = x->c;
   const uint64_t dims[] = {t->dims[0], t->dims[1], t->layers ? t->layers : t->dims[2]};
-  uint64_t size[3];
-  (void)s;
   for (int k = 0; k < 3; k++) {
-    size[k] = c->size[k] ? c->size[k] : k > 0;
-    if (c->at[k] > dims[k] || size[k] > dims[k] - c->at[k]) {
+    x->size[k] = c->size[k] ? c->size[k] : k > 0;
+    if (c->at[k] > dims[k] || x->size[k] > dims[k] - c->at[k]) {
       return err_set(e, ERR_USAGE,
                      "a copy of %llu texels from %llu on in dimension %d, where the array has %llu",
-                     (unsigned long long)size[k], (unsigned long long)c->at[k], k,
+                     (unsigned long long)x->size[k], (unsigned long long)c->at[k], k,
                      (unsigned long long)dims[k]);
     }
   }
-  const uint64_t n = size[0] * (uint64_t)t->nbytes;
-  if (c->pitch < n && (size[1] > 1 || size[2] > 1)) {
-    return err_set(e, ERR_USAGE, "a copy of rows of %llu bytes, %llu bytes apart",
-                   (unsigned long long)n, (unsigned long long)c->pitch);
-  }
-  for (uint64_t z = 0; z < size[2]; z++) {
-    for (uint64_t y = 0; y < size[1]; y++) {
-      TRY(n ? copy_row(self(d), t, c, y, z, n, e) : 0);
-    }
-  }
-  self(d)->now += (double)(n * size[1] * size[2]) * (c->host ? 1 : 2) / emu_bandwidth(self(d));
-  return 0;
+  x->nbytes = x->size[0] * (uint64_t)t->nbytes;
+  return c->pitch >= x->nbytes || (x->size[1] == 1 && x->size[2] == 1)
+             ? 0
+             : err_set(e, ERR_USAGE, "a copy of rows of %llu bytes, %llu bytes apart",
+                       (unsigned long long)x->nbytes, (unsigned long long)c->pitch);
+}
+
+int emu_array_copy_op(rt_device *dev, rt_array *a, const rt_array_copy *c, rt_stream s, err *e) {
+  emu_device *d = self(dev);
+  transfer x = {.d = d, .t = &a->texels, .c = c};
+  TRY(measure(&x, e));
+  emu_command *command =
+      d->checks ? emu_command_begin(&d->streams, &d->heap, s, "a copy of an array") : NULL;
+  x.touched = command ? &command->touched : NULL;
+  const int rc = copy_rows(&x, e);
+  const int clash = emu_command_end(&d->streams, &d->heap, command, &d->finding, rc ? NULL : e);
+  d->now += (double)(x.nbytes * x.size[1] * x.size[2]) * (c->host ? 1 : 2) / emu_bandwidth(d);
+  return rc ? rc : clash;
 }
 
 /* ---- objects ---- */
