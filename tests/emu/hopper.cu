@@ -534,6 +534,113 @@ CLUSTER(2) ended_bad(int *ok, const float *data) {
   }
 }
 
+// Each block reads its neighbour's shared memory; kernels with one barrier of the cluster too few.
+DEVICE int take(const void *p, unsigned block) {
+  int v;
+  asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(v) : "r"(there(p, block)) : "memory");  // fault: take
+  return v;
+}
+CLUSTER(2) far_read_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  cluster_sync();
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1);  // fault: far_read
+  cluster_sync();
+}
+CLUSTER(2) far_write_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  s[threadIdx.x] = 0;
+  cluster_sync();
+  asm volatile("st.shared::cluster.s32 [%0], %1;" ::"r"(there(&s[threadIdx.x], rank() ^ 1)), "r"(rank() + 1) : "memory");
+  __syncthreads();
+  ok[blockIdx.x * 64 + threadIdx.x] = s[63 - threadIdx.x];
+  cluster_sync();
+}
+CLUSTER(2) far_overwrite_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  s[threadIdx.x] = 0;
+  cluster_sync();
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1);
+  __syncthreads();
+  s[threadIdx.x] = 1;
+  cluster_sync();
+}
+CLUSTER(3) far_third_bad(int *ok, const float *data) {  // two blocks use the memory of the third
+  __shared__ int s[64];
+  s[threadIdx.x] = 0;
+  cluster_sync();
+  if (rank() == 1) take(&s[threadIdx.x], 0);
+  if (rank() == 2) asm volatile("st.shared::cluster.s32 [%0], 1;" ::"r"(there(&s[threadIdx.x], 0)) : "memory");
+  cluster_sync();
+}
+CLUSTER(2) relaxed_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  s[threadIdx.x] = 1;
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1);  // fault: relaxed
+  cluster_sync();
+}
+CLUSTER(2) no_end_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  s[threadIdx.x] = 1;
+  cluster_sync();
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1);  // fault: no_end
+}
+CLUSTER(2) no_start_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  asm volatile("st.shared::cluster.s32 [%0], 1;" ::"r"(there(&s[threadIdx.x], rank() ^ 1)) : "memory");  // fault: no_start
+  cluster_sync();
+  ok[blockIdx.x * 64 + threadIdx.x] = s[threadIdx.x];
+}
+CLUSTER(2) late_barrier_bad(int *ok, const float *data) {  // the store is after the arrival
+  __shared__ int s[64];
+  asm volatile("barrier.cluster.arrive.aligned;" ::: "memory");
+  s[threadIdx.x] = 1;
+  asm volatile("barrier.cluster.wait.aligned;" ::: "memory");
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[threadIdx.x], rank() ^ 1);  // fault: late_barrier
+  cluster_sync();
+}
+
+// Orders without the cluster's barrier: an mbarrier of the reading block, and fences with flags.
+CLUSTER(2) far_mbarrier(int *ok, const float *data) {
+  __shared__ int s[64];
+  __shared__ u64 m;
+  if (threadIdx.x == 0) init(&m, 64);
+  cluster_sync();
+  s[threadIdx.x] = 1 + rank();
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there(&m, rank() ^ 1)) : "memory");
+  wait(&m, 0);
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1) == 2 - rank();
+  cluster_sync();
+}
+CLUSTER(2) far_flag(int *ok, const float *data) {
+  __shared__ int s[64], flag;
+  if (threadIdx.x == 0) flag = 0;
+  cluster_sync();
+  s[threadIdx.x] = 1 + rank();
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+  asm volatile("red.relaxed.cluster.shared::cluster.add.s32 [%0], 1;" ::"r"(there(&flag, rank() ^ 1)) : "memory");
+  while (*(volatile int *)&flag < 64) {
+  }
+  asm volatile("fence.acq_rel.cluster;" ::: "memory");
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1) == 2 - rank();
+  cluster_sync();
+}
+// the neighbour's data pass from warp to warp by a barrier of the block
+CLUSTER(2) far_passed_on(int *ok, const float *data) {
+  __shared__ int s[64];
+  __shared__ u64 m;
+  if (threadIdx.x == 0) init(&m, 64);
+  cluster_sync();
+  s[threadIdx.x] = 1 + rank();
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there(&m, rank() ^ 1)) : "memory");
+  if (threadIdx.x < 32) wait(&m, 0);
+  __syncthreads();
+  ok[blockIdx.x * 64 + threadIdx.x] = take(&s[63 - threadIdx.x], rank() ^ 1) == 2 - rank();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
 CLUSTER(2) cluster_deadlock_bad(int *ok, const float *data) {
   if (rank() == 0) asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
   else asm volatile("bar.sync 1, 128;" ::: "memory");

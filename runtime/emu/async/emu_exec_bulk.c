@@ -246,6 +246,12 @@ static int find_home(emu_warp *w, const emu_bulk *b, uint64_t address, uint64_t 
   }
   *home = emu_cluster_home(w->block, address, &at);
   *offset = (uint32_t)at;
+  if (*home && (*home)->done) {
+    return emu_finding(w, b->in, b->lane, EMU_SHARED_BOUNDS,
+                       "copies %llu bytes to block (%u,%u,%u) of its cluster, which has exited",
+                       (unsigned long long)n, (*home)->ctaid[0], (*home)->ctaid[1],
+                       (*home)->ctaid[2]);
+  }
   if (!*home || at + n > w->launch->smem_nbytes || n > w->launch->smem_nbytes) {
     return emu_finding(
         w, b->in, b->lane, EMU_SHARED_BOUNDS,
@@ -353,6 +359,7 @@ static int issue(emu_warp *w, emu_bulk *b) {
     rc = check_global_side(w, b, ACCESS_READ);
   }
   rc = rc || !reads_shared(b) ? rc : check_source(w, b);
+  rc = rc || b->op == BULK_STORE ? rc : emu_check_visit(w, b->in, b->lane, b->home);
   if (!rc && b->op != BULK_STORE && !b->reduction) {
     rc = emu_check_reserve(w, b->in, b->lane, b->home, b->shared, b->nbytes);
   }

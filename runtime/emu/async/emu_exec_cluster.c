@@ -8,6 +8,7 @@
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
+#include "emu_remote.h"
 
 enum { OFFSET_MASK = (1 << EMU_RANK_SHIFT) - 1 };
 
@@ -53,6 +54,7 @@ int exec_clusterarrive(emu_warp *w, const emu_insn *in, uint32_t mask) {
   for (int i = 0; i < EMU_LANES_N; i++) {
     w->cluster_phase[i] = mask >> i & 1 ? first->cluster_phase : w->cluster_phase[i];
   }
+  emu_remote_arrive(w, in->imm != 0);
   first->idle = 0;
   w->block->moved = true;
   w->block->worker->traffic.barriers++;
@@ -70,6 +72,8 @@ int exec_clusterwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   if (waits) {
     emu_warp_park(w, waits, FRAG_CLUSTER, 0);
+  } else {
+    emu_remote_wait(w);
   }
   return waits ? RUN_PICK : RUN_ON;
 }
@@ -88,11 +92,25 @@ static bool complete(const emu_block *first) {
   return any;
 }
 
+static void wake(emu_warp *w) {
+  bool any = false;
+  for (int j = 0; j < w->n_frags; j++) {
+    if (w->frags[j].state == FRAG_CLUSTER) {
+      w->frags[j].state = FRAG_RUN;
+      any = true;
+    }
+  }
+  if (any) {
+    emu_remote_wait(w);
+  }
+}
+
 bool emu_cluster_release(emu_block *first) {
   if (!complete(first)) {
     return false;
   }
   first->cluster_phase++;
+  emu_remote_release(first);
   for (int m = 0; m < first->launch->cluster_size; m++) {
     emu_block *b = first->cluster_blocks[m];
     uint32_t arrived[EMU_WARPS] = {0};
@@ -100,11 +118,13 @@ bool emu_cluster_release(emu_block *first) {
       emu_warp *w = &b->warps[i];
       arrived[i] = w->cluster_arrived;
       w->cluster_arrived = 0;
-      for (int j = 0; j < w->n_frags; j++) {
-        w->frags[j].state = w->frags[j].state == FRAG_CLUSTER ? FRAG_RUN : w->frags[j].state;
-      }
+      wake(w);
     }
-    emu_clock_join(b, arrived);
+    if (b->remote) {
+      emu_clock_join_proxied(b, arrived);
+    } else {
+      emu_clock_join(b, arrived);
+    }
   }
   return true;
 }

@@ -11,11 +11,13 @@
 
 #include "array.h"
 #include "emu_access.h"
+#include "emu_check_memory.h"
 #include "emu_clock.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
 #include "emu_modes.h"
+#include "emu_remote.h"
 
 enum { TX_MAX = (1 << 20) - 1, COUNT_MAX = (1 << 20) - 1, TIMEOUTS = 64 };
 
@@ -44,13 +46,14 @@ static void raise_to(uint32_t *to, const uint32_t *from, int n) {
   }
 }
 
-static void publish(emu_warp *w, const emu_block *home, emu_mbarrier *m) {
+/* A block's clocks mean nothing to other blocks: what those learn is kept apart. */
+static void publish(emu_warp *w, emu_block *home, emu_mbarrier *m) {
   emu_block *b = w->block;
-  if (home != b) {
-    return; /* a block's clocks mean nothing to other blocks */
+  emu_remote_signal(w, home);
+  if (home == b) {
+    raise_to(m->arriving[0], b->clocks[w->index], b->n_warps);
+    raise_to(m->arriving[1], b->proxied[w->index], b->n_warps);
   }
-  raise_to(m->arriving[0], b->clocks[w->index], b->n_warps);
-  raise_to(m->arriving[1], b->proxied[w->index], b->n_warps);
   emu_clock_tick(w);
 }
 
@@ -60,6 +63,7 @@ static void learn(emu_warp *w, const emu_mbarrier *m) {
   raise_to(b->clocks[w->index], m->complete[0], b->n_warps);
   raise_to(b->proxied[w->index], m->complete[1], b->n_warps);
   b->clocks[w->index][w->index] = own;
+  emu_remote_acquire(w);
 }
 
 /* ---- phases ---- */
@@ -157,13 +161,13 @@ static int invalidate(emu_block *b, emu_mbarrier *m) {
 }
 
 /* is it initialised, and is that known to this thread? */
-static int usable(emu_warp *w, const emu_insn *in, int lane, const emu_block *home,
-                  uint32_t address, const emu_mbarrier *m) {
+static int usable(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint32_t address,
+                  const emu_mbarrier *m) {
   if (!m || !m->alive) {
     return misuse(w, in, lane, address, "uses an mbarrier that is not initialised");
   }
   if (home != w->block) {
-    return RUN_ON; /* races between blocks are not detected */
+    return emu_check_visit(w, in, lane, home);
   }
   char by[EMU_THREAD_TEXT];
   int warp = m->maker / EMU_LANES_N, thread = emu_thread(w, lane);
@@ -184,8 +188,7 @@ static int expect(emu_warp *w, const emu_insn *in, const change *c, emu_mbarrier
              : misuse(w, in, c->lane, m->address, "expects more than 2^20 - 1 bytes");
 }
 
-static int arrive(emu_warp *w, const emu_insn *in, change *c, const emu_block *home,
-                  emu_mbarrier *m) {
+static int arrive(emu_warp *w, const emu_insn *in, change *c, emu_block *home, emu_mbarrier *m) {
   uint32_t n = c->expects || in->o[2] == EMU_NONE ? 1 : c->count;
   if (n < 1 || n > m->pending) {
     return misuse(w, in, c->lane, m->address, "arrives more often than the phase expects");
@@ -238,6 +241,7 @@ int emu_mbarrier_complete(emu_warp *w, const emu_insn *in, int lane, uint32_t wh
   if (home == w->block && when > m->arriving[0][w->index]) {
     m->arriving[0][w->index] = when;
   }
+  emu_remote_delivered(w, when, home);
   home->cluster_blocks[0]->idle = 0;
   int rc = expect(w, in, &c, m, -(int64_t)nbytes);
   if (!rc) {

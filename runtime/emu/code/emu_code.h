@@ -68,7 +68,8 @@ enum {
   INSN_GUARD_NOT = 4, /* @!%p */
   INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic, hence no plain access */
   INSN_PAST_L1 = 16,  /* bypasses the L1: ld.cg, ld.cv */
-  INSN_RELEASES = 32  /* publishes what is ordered before it: .release, .acq_rel */
+  INSN_RELEASES = 32, /* publishes what is ordered before it: .release, .acq_rel */
+  INSN_IN_BLOCK = 64  /* its scope is the block: .cta */
 };
 
 /* fields that only some kinds need */

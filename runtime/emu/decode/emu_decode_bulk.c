@@ -180,13 +180,16 @@ int emu_decode_word(emu_parser *p, int reduction) {
 int emu_decode_cluster_bar(emu_parser *p) {
   static const char *const orders[] = {"release", "relaxed", "acquire", NULL};
   bool arrive = emu_mod(p, "arrive"), wait = !arrive && emu_mod(p, "wait");
-  emu_mod_choice(p, orders);
+  const int order = emu_mod_choice(p, orders);
   emu_mod(p, "aligned");
   TRY(emu_arity(p, 0, 0));
   if (!arrive && !wait) {
     return emu_unsupported(p, "");
   }
-  return emu_begin(p, arrive ? KIND_clusterarrive : KIND_clusterwait, EMU_PIPE_control, NULL);
+  emu_insn *in;
+  TRY(emu_begin(p, arrive ? KIND_clusterarrive : KIND_clusterwait, EMU_PIPE_control, &in));
+  in->imm = order == 1; /* relaxed: orders nothing */
+  return 0;
 }
 
 static int decode_mapa(emu_parser *p) {

@@ -21,7 +21,7 @@ static emu_space take_space(emu_parser *p) {
 }
 
 /* Memory ordering: the emulator is sequentially consistent; the checks distinguish weak, strong and
- * releasing accesses. Returns INSN_STRONG and INSN_RELEASES. */
+ * releasing accesses. Returns INSN_STRONG, INSN_RELEASES and INSN_IN_BLOCK. */
 static uint8_t take_order(emu_parser *p) {
   static const char *const strong[] = {"release", "acq_rel", "volatile", "relaxed",
                                        "acquire", "mmio",    "sc",       NULL};
@@ -31,8 +31,7 @@ static uint8_t take_order(emu_parser *p) {
   for (int i; (i = emu_mod_choice(p, strong)) >= 0;) {
     flags |= i < 2 ? INSN_STRONG | INSN_RELEASES : INSN_STRONG;
   }
-  emu_mod_choice(p, scopes);
-  return flags;
+  return flags | (emu_mod_choice(p, scopes) == 0 ? INSN_IN_BLOCK : 0);
 }
 
 /* Cache hints change no result; true: a cache-policy operand follows. *past_l1: does the load

@@ -48,7 +48,7 @@ int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint8_t *host[32];
   int size = more->mode[0], n = more->mode[2];
   if (in->flags & INSN_RELEASES) {
-    emu_clock_fence(w);
+    emu_clock_fence(w, !(in->flags & INSN_IN_BLOCK));
   }
   emu_addresses(w, in, 1, more->mode[5], in->imm, address);
   int rc = emu_resolve(w, in, mask, more->space, address, n * size, ACCESS_ATOMIC, host);

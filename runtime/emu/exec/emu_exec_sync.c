@@ -300,7 +300,7 @@ int exec_elect(emu_warp *w, const emu_insn *in, uint32_t mask) {
 int exec_fence(emu_warp *w, const emu_insn *in, uint32_t mask) {
   (void)mask;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  emu_clock_fence(w);
+  emu_clock_fence(w, in->imm != 0);
   w->block->ordered |= in->imm != 0;
   return RUN_ON;
 }

@@ -9,6 +9,7 @@
 #include "emu_check_memory.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
+#include "emu_remote.h"
 
 /* ---- a block's memory, used again for block after block ---- */
 
@@ -24,6 +25,7 @@ static void block_free(emu_block *b) {
     free(b->read_by);
     free(b->mbarriers);
     free(b->bulks);
+    emu_remote_free(b);
     free(b);
   }
 }
@@ -119,6 +121,9 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
     memset(b->barriers[i].pc, -1, sizeof b->barriers[i].pc);
   }
   start_clocks(b);
+  if (emu_remote_start(b)) {
+    return ERR_NOMEM;
+  }
   clear_reserved(b);
   for (int i = 0; i < b->n_warps; i++) {
     emu_warp *w = &b->warps[i];
@@ -211,8 +216,8 @@ static outcome run_cluster(emu_block *first) {
   for (int i = 0; i < n; i++) {
     emu_block *b = first->cluster_blocks[i];
     outcome o = b->done ? BLOCK_DONE : run_round(b, &moved);
-    if (o == BLOCK_FAULT) {
-      return o;
+    if (o == BLOCK_FAULT || (o == BLOCK_DONE && !b->done && emu_check_leave(b))) {
+      return BLOCK_FAULT;
     }
     b->done = o == BLOCK_DONE;
     all_done &= b->done;

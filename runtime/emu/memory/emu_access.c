@@ -257,7 +257,7 @@ static uint32_t global_lanes(emu_space space, uint32_t mask, const uint64_t addr
 
 /* Checks the lanes that access other blocks of the cluster and removes them from *lanes. */
 static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uint64_t offset[32],
-                     int n, emu_access access) {
+                     int n, emu_access access, const uint8_t *values) {
   int rc = RUN_ON;
   for (uint32_t left = *lanes; left && !rc; left &= left - 1) {
     uint64_t there;
@@ -265,7 +265,7 @@ static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uin
     if (offset[i] >> EMU_RANK_SHIFT) {
       *lanes &= ~(1u << i);
       emu_block *home = emu_cluster_home(w->block, offset[i], &there);
-      rc = emu_check_remote(w, in, i, home, there, n, access);
+      rc = emu_check_remote(w, in, i, home, there, n, access, values ? values + i * n : NULL);
     }
   }
   return rc;
@@ -288,7 +288,7 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
     return RUN_ON;
   }
   if (shared) {
-    int rc = check_far(w, in, &shared, offset, n, access);
+    int rc = check_far(w, in, &shared, offset, n, access, values);
     rc = rc ? rc : emu_check_shared(w, in, shared, offset, n, access, values);
     if (rc) {
       return rc;

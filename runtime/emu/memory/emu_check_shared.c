@@ -13,31 +13,15 @@
 
 #include "emu_finding.h"
 #include "emu_poison.h"
+#include "emu_remote.h"
+#include "emu_shadow.h"
 #include "emu_shared_name.h"
-
-enum {
-  THREAD_BITS = 10,
-  MANY = 1 << 10,  /* reads by several threads */
-  ASYNC = 1 << 10, /* a write by the asynchronous proxy */
-  STRONG = 1 << 11,
-  PROXY = 1 << 12, /* a read by the asynchronous proxy */
-  CLOCK_SHIFT = 13,
-  CLOCK_MAX = (1 << 19) - 1
-};
-#define REMOTE UINT32_MAX /* written by another block or the system; such writes count as ordered */
-
-static inline uint32_t clock_of(uint32_t tag) {
-  return tag >> CLOCK_SHIFT;
-}
-static inline int thread_of(uint32_t tag) {
-  return (int)(tag & ((1 << THREAD_BITS) - 1));
-}
 
 /* is the access that the tag describes ordered before this thread's? */
 static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
-  uint32_t clock = clock_of(tag);
-  int by = thread_of(tag), warp = by / EMU_LANES_N;
-  if (clock < w->block->first_clock || tag == REMOTE) {
+  uint32_t clock = emu_tag_clock(tag);
+  int by = emu_tag_thread(tag), warp = by / EMU_LANES_N;
+  if (clock < w->block->first_clock || tag == SHADOW_REMOTE) {
     return true;
   }
   if (warp == w->index) {
@@ -50,8 +34,8 @@ static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t addre
                        const char *does, const char *did, uint32_t tag) {
   char name[EMU_SHARED_NAME], by[EMU_THREAD_TEXT] = "another thread";
   emu_shared_name(w, address, width, name);
-  if (thread_of(tag) != emu_thread(w, lane)) {
-    emu_thread_text(w, thread_of(tag), by);
+  if (emu_tag_thread(tag) != emu_thread(w, lane)) {
+    emu_thread_text(w, emu_tag_thread(tag), by);
   }
   return emu_finding(w, in, lane, EMU_SHARED_RACE, "%s %s, %s by %s since the last barrier", does,
                      name, did, by);
@@ -90,21 +74,22 @@ static const char *verb(const emu_insn *in, const char *plain) {
 static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
                      emu_shadow *s, uint32_t strong) {
   int thread = emu_thread(w, lane);
-  uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
-  if (clock_of(s->write) < w->block->first_clock && !emu_poison_defers(w, in)) {
+  uint32_t tag =
+      w->block->clocks[w->index][w->index] << SHADOW_CLOCK_SHIFT | (uint32_t)thread | strong;
+  if (emu_tag_clock(s->write) < w->block->first_clock && !emu_poison_defers(w, in)) {
     char name[EMU_SHARED_NAME];
     emu_shared_name(w, address, width, name);
     return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
                        "%s %s, which has not been written yet (is a barrier missing?)",
                        verb(in, "reads"), name);
   }
-  if (!(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
+  if (!(strong && s->write & SHADOW_STRONG) && !ordered(w, s->write, thread)) {
     return shared_race(w, in, lane, address, width, verb(in, "reads"), "written", s->write);
   }
-  if (ordered(w, s->read, thread) || (s->read & STRONG)) {
+  if (ordered(w, s->read, thread) || (s->read & SHADOW_STRONG)) {
     s->read = tag;
-  } else if (thread_of(s->read) != thread) {
-    s->read |= MANY;
+  } else if (emu_tag_thread(s->read) != thread) {
+    s->read |= SHADOW_MANY;
   }
   return RUN_ON;
 }
@@ -112,14 +97,15 @@ static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address
 static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
                       emu_shadow *s, uint32_t strong, bool changes) {
   int thread = emu_thread(w, lane);
-  uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
-  if (changes && !(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
+  uint32_t tag =
+      w->block->clocks[w->index][w->index] << SHADOW_CLOCK_SHIFT | (uint32_t)thread | strong;
+  if (changes && !(strong && s->write & SHADOW_STRONG) && !ordered(w, s->write, thread)) {
     return shared_race(w, in, lane, address, width, verb(in, "writes"),
                        "written with another value", s->write);
   }
-  bool many = s->read & MANY && thread_of(s->read) == thread &&
-              clock_of(s->read) >= w->block->clocks[w->index][w->index];
-  if (changes && !(strong && s->read & STRONG) && (many || !ordered(w, s->read, thread))) {
+  bool many = s->read & SHADOW_MANY && emu_tag_thread(s->read) == thread &&
+              emu_tag_clock(s->read) >= w->block->clocks[w->index][w->index];
+  if (changes && !(strong && s->read & SHADOW_STRONG) && (many || !ordered(w, s->read, thread))) {
     return shared_race(w, in, lane, address, width, verb(in, "writes"), "read", s->read);
   }
   s->write = tag;
@@ -131,7 +117,7 @@ static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
 static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                          int lane, int i, const uint8_t *values, const emu_shadow *s) {
   uint8_t value = values[lane * n + i];
-  int by = thread_of(s->write), other = by % EMU_LANES_N;
+  int by = emu_tag_thread(s->write), other = by % EMU_LANES_N;
   if (by / EMU_LANES_N == w->index && other < lane && (mask >> other & 1) &&
       address[other] == address[lane]) {
     return values[other * n + i] != value;
@@ -160,7 +146,7 @@ static int check_bytes(emu_warp *w, const emu_insn *in, const shared_access *a, 
                        int i, int count) {
   uint64_t address = a->address[a->lane] + (uint64_t)i;
   int rc = RUN_ON;
-  if (a->access == ACCESS_READ && clock_of(s->write) < w->block->first_clock &&
+  if (a->access == ACCESS_READ && emu_tag_clock(s->write) < w->block->first_clock &&
       emu_poison_defers(w, in)) {
     TRY(emu_poison_bytes(w, in, a->lane, address, i, count));
   }
@@ -209,15 +195,20 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
 
 int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                      int n, emu_access access, const uint8_t *values) {
-  if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
+  if (w->block->clocks[w->index][w->index] >= SHADOW_CLOCK_MAX) {
     return RUN_ON; /* the clock overflows after half a million barriers in one block */
   }
-  shared_access a = {
-      mask,  in->flags & INSN_STRONG ? STRONG : 0, address, n, 0, emu_shared_width(in, n), access,
-      values};
+  shared_access a = {mask,    in->flags & INSN_STRONG ? SHADOW_STRONG : 0,
+                     address, n,
+                     0,       emu_shared_width(in, n),
+                     access,  values};
   for (uint32_t left = mask; left; left &= left - 1) {
     a.lane = __builtin_ctz(left);
     int rc = check_lane(w, in, &a);
+    if (!rc && w->block->remote) {
+      rc = emu_check_others(w, in, a.lane, address[a.lane], n, access,
+                            values ? values + a.lane * n : NULL);
+    }
     if (rc) {
       return rc;
     }
@@ -234,7 +225,7 @@ static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const c
   return emu_finding(
       w, in, 0, EMU_PROXY,
       "%s %s, written by %s without a later fence.proxy.async: the asynchronous proxy may read the old value",
-      what, name, emu_thread_text(w, thread_of(tag), by));
+      what, name, emu_thread_text(w, emu_tag_thread(tag), by));
 }
 
 static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
@@ -244,19 +235,19 @@ static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t a
   return emu_finding(
       w, in, lane, EMU_PROXY,
       "copies in bulk to %s, read by %s without a later fence.proxy.async: the copy may overtake the read",
-      name, emu_thread_text(w, thread_of(tag), by));
+      name, emu_thread_text(w, emu_tag_thread(tag), by));
 }
 
 /* is the access that the tag describes followed by a proxy fence that is ordered before w? */
 static bool fenced(const emu_warp *w, uint32_t tag) {
-  return clock_of(tag) <= w->block->proxied[w->index][thread_of(tag) / EMU_LANES_N];
+  return emu_tag_clock(tag) <= w->block->proxied[w->index][emu_tag_thread(tag) / EMU_LANES_N];
 }
 
 /* `count` bytes whose shadows are equal */
 static int check_proxy(emu_warp *w, const emu_insn *in, emu_shadow *s, uint64_t address, int count,
                        const char *what) {
-  int rc = read_byte(w, in, 0, address, 4, s, PROXY);
-  if (!rc && !(s->write & ASYNC) && !fenced(w, s->write)) {
+  int rc = read_byte(w, in, 0, address, 4, s, SHADOW_PROXY);
+  if (!rc && !(s->write & SHADOW_ASYNC) && !fenced(w, s->write)) {
     rc = not_fenced(w, in, address, what, s->write);
   }
   for (int k = 1; k < count; k++) {
@@ -291,8 +282,9 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
     if (home == w->block && !ordered(w, s->write, emu_thread(w, lane))) {
       return shared_race(w, in, lane, offset + i, 4, "copies in bulk to", "written", s->write);
     }
-    if (home == w->block && clock_of(s->read) >= home->first_clock && !(s->read & PROXY) &&
-        !fenced(w, s->read)) {
+    TRY(emu_check_remote_copy(w, in, lane, home, offset + i));
+    if (home == w->block && emu_tag_clock(s->read) >= home->first_clock &&
+        !(s->read & SHADOW_PROXY) && !fenced(w, s->read)) {
       return not_fenced_read(w, in, lane, offset + i, s->read);
     }
   }
@@ -301,40 +293,21 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
 
 void emu_check_reserved(emu_block *b, uint64_t n) {
   for (uint64_t i = 0; b->shadow && i < n; i++) {
-    b->shadow[i] = (emu_shadow){.write = REMOTE};
+    b->shadow[i] = (emu_shadow){.write = SHADOW_REMOTE};
   }
 }
 
 void emu_check_arrival(emu_block *home, uint64_t offset, uint64_t n, const emu_warp *by, int lane,
                        uint32_t when) {
-  uint32_t tag =
-      home == by->block ? when << CLOCK_SHIFT | (uint32_t)emu_thread(by, lane) | ASYNC : REMOTE;
+  uint32_t tag = home == by->block
+                     ? when << SHADOW_CLOCK_SHIFT | (uint32_t)emu_thread(by, lane) | SHADOW_ASYNC
+                     : SHADOW_REMOTE;
   for (uint64_t i = 0; i < n && home->shadow; i++) {
     home->shadow[offset + i].write = tag;
   }
-}
-
-int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
-                     int n, emu_access access) {
-  for (uint64_t i = offset; i < offset + (uint64_t)n; i++) {
-    if (home->pending[i]) {
-      return emu_finding(w, in, lane, EMU_ASYNC,
-                         "accesses shared address %llu of block %d of its cluster, %s",
-                         (unsigned long long)i, home->rank,
-                         home->pending[i] == PENDING_MBARRIER ? "which holds an mbarrier"
-                                                              : "while a copy to it is in flight");
-    }
-    if (access != ACCESS_WRITE && clock_of(home->shadow[i].write) < home->first_clock) {
-      return emu_finding(
-          w, in, lane, EMU_SHARED_UNINIT,
-          "reads shared address %llu of block %d of its cluster, which has not been written yet (is a cluster barrier missing?)",
-          (unsigned long long)i, home->rank);
-    }
-    if (access != ACCESS_READ) {
-      home->shadow[i].write = REMOTE;
-    }
+  if (home != by->block) {
+    emu_check_remote_arrival(home, offset, n, by, lane, when);
   }
-  return RUN_ON;
 }
 
 static bool chunk_alike(const emu_shadow *s) {
@@ -353,6 +326,9 @@ int emu_check_async(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int
       if (b->pending[chunks[c] + (uint32_t)i]) {
         return pending_copy(w, in, 0, chunks[c] + (uint64_t)i, 4, what);
       }
+    }
+    if (b->remote) {
+      rc = emu_check_others(w, in, 0, chunks[c], 16, ACCESS_READ, NULL);
     }
     int step = chunk_alike(s) ? 16 : 1;
     for (int i = 0; i < 16 && !rc; i += step) {

@@ -1,24 +1,40 @@
 /* emu_clock.c -- see emu_clock.h. */
 #include "emu_clock.h"
 
+#include "emu_remote.h"
+
 void emu_clock_tick(emu_warp *w) {
   w->block->clocks[w->index][w->index]++;
 }
 
 void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]) {
-  uint32_t joined[EMU_WARPS] = {0}, proxied[EMU_WARPS] = {0};
+  uint32_t joined[EMU_WARPS] = {0};
   for (int i = 0; i < b->n_warps; i++) {
     for (int u = 0; arrived[i] && u < b->n_warps; u++) {
       joined[u] = b->clocks[i][u] > joined[u] ? b->clocks[i][u] : joined[u];
-      proxied[u] = b->proxied[i][u] > proxied[u] ? b->proxied[i][u] : proxied[u];
     }
   }
   for (int i = 0; i < b->n_warps; i++) {
     for (int u = 0; arrived[i] && u < b->n_warps; u++) {
       b->clocks[i][u] = joined[u] > b->clocks[i][u] ? joined[u] : b->clocks[i][u];
-      b->proxied[i][u] = proxied[u] > b->proxied[i][u] ? proxied[u] : b->proxied[i][u];
     }
     b->clocks[i][i] += arrived[i] != 0;
+  }
+  emu_clock_join_proxied(b, arrived);
+  emu_remote_join(b, arrived);
+}
+
+void emu_clock_join_proxied(emu_block *b, const uint32_t arrived[EMU_WARPS]) {
+  uint32_t proxied[EMU_WARPS] = {0};
+  for (int i = 0; i < b->n_warps; i++) {
+    for (int u = 0; arrived[i] && u < b->n_warps; u++) {
+      proxied[u] = b->proxied[i][u] > proxied[u] ? b->proxied[i][u] : proxied[u];
+    }
+  }
+  for (int i = 0; i < b->n_warps; i++) {
+    for (int u = 0; arrived[i] && u < b->n_warps; u++) {
+      b->proxied[i][u] = proxied[u] > b->proxied[i][u] ? proxied[u] : b->proxied[i][u];
+    }
   }
 }
 
@@ -33,8 +49,9 @@ void emu_clock_proxy(emu_warp *w) {
   b->clocks[w->index][w->index]++;
 }
 
-void emu_clock_fence(emu_warp *w) {
+void emu_clock_fence(emu_warp *w, bool wide) {
   emu_block *b = w->block;
+  emu_remote_fence(w, wide);
   for (int u = 0; u < b->n_warps; u++) {
     uint32_t c = b->clocks[w->index][u];
     b->released[u] = c > b->released[u] ? c : b->released[u];
@@ -49,4 +66,5 @@ void emu_clock_acquire(emu_warp *w) {
       b->clocks[w->index][u] = b->released[u];
     }
   }
+  emu_remote_acquire(w);
 }

@@ -185,6 +185,7 @@ typedef struct emu_block {
   int n_bulks;
   size_t cap_bulks;
   struct emu_block *cluster_blocks[EMU_CLUSTER_MAX]; /* by rank; no cluster: itself */
+  struct emu_remote *remote; /* the order of the cluster's accesses; NULL: no cluster, no checks */
   int rank;
   bool done;
   /* of the first block, for the whole cluster: */
