@@ -12,6 +12,7 @@
 #include "emu_device_state.h"
 #include "emu_launch.h"
 #include "emu_module.h"
+#include "emu_publish.h"
 
 enum { STACK_NBYTES = 32 * 1024 };
 
@@ -384,7 +385,9 @@ static int run(emu_device *d, emu_launch *l, const emu_func *f, void **args, err
   if (d->checks && l->module->has_textures) {
     emu_objects_settle(&d->objects, &d->heap);
   }
+  emu_publish_open(l);
   int rc = emu_launch_run(l, host_threads(d), take_cost, d, e);
+  emu_publish_close(l);
   free(params);
   d->now += rc ? 0 : d->stats.sec;
   return rc;

@@ -298,3 +298,62 @@ GLOBAL constant_bad(float *x, int n) {
   p[threadIdx.x & 3] = n;  // fault: constant
   x[threadIdx.x] = p[(threadIdx.x + n) & 3];
 }
+
+// The last block adds what the others have stored in x[32 b + t], b > 0, and announced at x[0].
+enum { NOTHING, FENCE, FENCE_ALL, ACQ_REL, RELEASE_RED, IN_BLOCK, TOO_LATE };
+template <int HOW> __device__ void last_block(float *x) {
+  __shared__ bool last;
+  unsigned *count = reinterpret_cast<unsigned *>(x), old;
+  float *partial = x + 32 + 32 * blockIdx.x;
+  partial[threadIdx.x] = threadIdx.x;  // fault: stored
+  if (HOW == FENCE_ALL) __threadfence();
+  if (HOW == IN_BLOCK) __threadfence_block();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (HOW == FENCE) __threadfence();
+    if (HOW == ACQ_REL) asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(count) : "memory");
+    else if (HOW == RELEASE_RED) {
+      asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+      while (*(volatile unsigned *)count < 0x3f800000 + gridDim.x) {
+      }
+      old = 0x3f800000 + gridDim.x - 1;
+    } else old = atomicAdd(count, 1);
+    last = old - 0x3f800000 == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (HOW == TOO_LATE) __threadfence();
+  float sum = 0;
+  for (int b = 0; last && b < gridDim.x; b++) sum += __ldcg(&x[32 + 32 * b + threadIdx.x]);  // fault: unfenced
+  if (last && HOW != RELEASE_RED) x[200 + threadIdx.x] = sum;
+}
+GLOBAL unfenced_bad(float *x, int n) { last_block<NOTHING>(x); }
+GLOBAL fenced_in_block_bad(float *x, int n) { last_block<IN_BLOCK>(x); }
+GLOBAL late_fence_bad(float *x, int n) { last_block<TOO_LATE>(x); }
+GLOBAL fenced_good(float *x, int n) { last_block<FENCE>(x); }
+GLOBAL all_fenced_good(float *x, int n) { last_block<FENCE_ALL>(x); }
+GLOBAL acq_rel_good(float *x, int n) { last_block<ACQ_REL>(x); }
+GLOBAL release_good(float *x, int n) { last_block<RELEASE_RED>(x); }
+
+// a chain: each block waits for the flag of the block before it, and reads what that stored
+template <bool FENCED, bool EARLY> __device__ void chain(float *x) {
+  volatile float *flag = x;
+  if (threadIdx.x == 0) {
+    if (blockIdx.x)
+      while (flag[blockIdx.x - 1] != -1) {
+      }
+    float before = blockIdx.x ? x[64 + blockIdx.x - 1] : 0;  // fault: chain
+    if (EARLY) __threadfence();
+    x[64 + blockIdx.x] = before + 1;
+    if (FENCED) __threadfence();
+    flag[blockIdx.x] = -1;
+  }
+}
+GLOBAL chain_good(float *x, int n) { chain<true, false>(x); }
+GLOBAL chain_bad(float *x, int n) { chain<false, false>(x); }
+GLOBAL early_fence_bad(float *x, int n) { chain<false, true>(x); }
+// stored after the announcement, and read by nobody who knows of it
+GLOBAL counted_good(float *x, int n) {
+  unsigned ticket = atomicAdd(reinterpret_cast<unsigned *>(x), 1) - 0x3f800000;
+  x[32 + ticket] = 1;
+  if (x[32 + (ticket ^ 32)] == 7) x[31] = 1;
+}

@@ -49,6 +49,17 @@ static const expectation all[] = {
     {"global_race_bad", EMU_GLOBAL_RACE, "global_race", 2, 64, 0, 0},
     {"global_race_good", EMU_NO_FINDING, NULL, 2, 64, 0, 7},
     {"ordered_good", EMU_NO_FINDING, NULL, 5, 32, 0, 0},
+    {"unfenced_bad", EMU_UNFENCED, "unfenced", 4, 32, 0, 0},
+    {"fenced_in_block_bad", EMU_UNFENCED, "unfenced", 4, 32, 0, 0},
+    {"late_fence_bad", EMU_UNFENCED, "unfenced", 4, 32, 0, 0},
+    {"fenced_good", EMU_NO_FINDING, NULL, 4, 32, 0, 0},
+    {"all_fenced_good", EMU_NO_FINDING, NULL, 4, 32, 0, 0},
+    {"acq_rel_good", EMU_NO_FINDING, NULL, 4, 32, 0, 0},
+    {"release_good", EMU_NO_FINDING, NULL, 4, 32, 0, 0},
+    {"chain_bad", EMU_UNFENCED, "chain", 4, 32, 0, 0},
+    {"early_fence_bad", EMU_UNFENCED, "chain", 4, 32, 0, 0},
+    {"chain_good", EMU_NO_FINDING, NULL, 4, 32, 0, 0},
+    {"counted_good", EMU_NO_FINDING, NULL, 2, 32, 0, 0},
     {"divergent_bad", EMU_BARRIER, NULL, 1, 64, 0, 16},
     {"divergent_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
     {"divergent_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
@@ -124,6 +135,20 @@ ON_EMU(early_exit) {
   fixture_ok(k, fixture_launch(k, "early_exit_good", 1, 64, 0, args));
   assert_non_null(
       strstr(rt_emu_last_finding(k->d)->note, "thread (34,0,0) of block (0,0,0) exits"));
+}
+
+/* The message has the line of the store as well. */
+ON_EMU(unfenced_store) {
+  float data[N] = {1};
+  char stored[200];
+  int n = 0;
+  fixture_cuda_file(k, path);
+  fixture_place_of_mark(path, "stored", stored, sizeof stored);
+  rt_ptr p = fixture_copy(k, data, sizeof data);
+  void *args[] = {&p, &n};
+  assert_int_equal(fixture_launch(k, "unfenced_bad", 4, 32, 0, args), ERR_LAUNCH);
+  assert_non_null(strstr(k->e.message, "published without a fence: thread (0,0,0) of block ("));
+  assert_non_null(strstr(k->e.message, stored));
 }
 
 /* Lanes wait for lanes that never arrive; the step limit ends the launch. */

@@ -138,7 +138,7 @@ typedef struct emu_param {
 typedef struct emu_func {
   const char *name; /* NUL-terminated */
   bool entry, defined;
-  bool grid_barrier; /* calls grid.sync() */
+  bool grid_barrier;                /* calls grid.sync() */
   const char *refused, *refused_at; /* why its body cannot be run, and where; NULL: it can */
   int builtin; /* BUILTIN_... of a function that the PTX only declares; 0: none */
   emu_insn *code;
@@ -204,6 +204,7 @@ typedef struct emu_module {
   bool target_alone;                     /* sm_90a */
   bool has_reserved_smem;  /* reads %reserved_smem_offset_..., as tiles over 32 threads do */
   bool has_textures;       /* reads textures or surfaces */
+  bool announces;          /* has atomics or strong stores to global memory */
   bool has_grid_barrier;   /* reads %envreg1 and 2, as grid.sync() does */
   uint64_t grid_workspace; /* the driver's memory for grid.sync(); 0: none */
 } emu_module;

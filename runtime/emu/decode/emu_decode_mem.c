@@ -125,6 +125,7 @@ static int decode_st(emu_parser *p) {
   TRY(access(p, KIND_st, t, n, n, &in));
   in->flags |= order;
   in->more->space = space;
+  p->m->announces |= (order & INSN_STRONG) && (space == SPACE_global || space == SPACE_generic);
   TRY(emu_address(p, 1, 0, in));
   for (int i = 0; i < n; i++) {
     const emu_operand *o = emu_operand_at(p, from, i);
@@ -165,6 +166,7 @@ static int decode_atom(emu_parser *p) {
   in->flags |= INSN_STRONG | order;
   in->more->space = space;
   in->more->mode[3] = which;
+  p->m->announces |= space == SPACE_global || space == SPACE_generic;
   TRY(emu_address(p, 1, first, in));
   if (emu_operand_count(&o[first + 1]) != n || (!red && emu_operand_count(&o[0]) != n)) {
     return emu_unsupported(p, "");

@@ -108,6 +108,7 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
   place_block(b, cluster, rank);
   b->ordered = b->done = b->polled = b->published = b->polled_after = false;
   b->fetch_pc = -1;
+  b->n_looked = 0;
   b->n_mbarriers = b->n_bulks = b->idle = 0;
   if (b->has_agreed) {
     memset(b->agreed, 0, sizeof b->agreed);

@@ -50,6 +50,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->current = -1;
   w->steps = w->waits = 0;
   w->n_stored = 0;
+  w->plain_stores = 0;
   w->rotate = false;
   w->poll_pc = 0;
   w->polls = 0;

@@ -6,6 +6,7 @@
 #include "emu_check_memory.h"
 #include "emu_count.h"
 #include "emu_finding.h"
+#include "emu_publish.h"
 
 void emu_addresses(const emu_warp *w, const emu_insn *in, int slot, int bytes, int64_t offset,
                    uint64_t address[32]) {
@@ -295,9 +296,10 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
     }
   }
   if (global && access == ACCESS_WRITE && !(in->flags & INSN_STRONG)) {
-    return emu_check_race(w, in, global, address, n, values);
+    TRY(emu_check_race(w, in, global, address, n, values));
   }
-  return RUN_ON;
+  return global && space != SPACE_const ? emu_publish_access(w, in, global, address, n, access)
+                                        : RUN_ON;
 }
 
 bool emu_peek(emu_warp *w, int lane, uint64_t address, uint64_t n, void *to) {

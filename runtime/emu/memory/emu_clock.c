@@ -1,6 +1,7 @@
 /* emu_clock.c -- see emu_clock.h. */
 #include "emu_clock.h"
 
+#include "emu_publish.h"
 #include "emu_remote.h"
 
 void emu_clock_tick(emu_warp *w) {
@@ -52,6 +53,9 @@ void emu_clock_proxy(emu_warp *w) {
 void emu_clock_fence(emu_warp *w, bool wide) {
   emu_block *b = w->block;
   emu_remote_fence(w, wide);
+  if (wide) {
+    emu_publish_fence(w);
+  }
   for (int u = 0; u < b->n_warps; u++) {
     uint32_t c = b->clocks[w->index][u];
     b->released[u] = c > b->released[u] ? c : b->released[u];

@@ -33,6 +33,8 @@ static const char *name_of(rt_emu_check check) {
                                       "bad texture or surface",
                                       "stale texture or surface",
                                       "surface out of bounds",
+                                      "race between streams",
+                                      "published without a fence",
                                       "no finding"};
   return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
 }
@@ -44,7 +46,7 @@ static const char *relative(const char *file) {
   return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
 }
 
-static void place_of(const emu_warp *w, const emu_insn *in, char *place, size_t n) {
+void emu_place_text(const emu_warp *w, const emu_insn *in, char *place, size_t n) {
   const emu_module *m = w->launch->module;
   const char *file =
       in->file < EMU_FILES && m->files[in->file] ? relative(m->files[in->file]) : NULL;
@@ -94,7 +96,7 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
   }
   snprintf(f->kernel, sizeof f->kernel, "%s", w->launch->func->name);
   char inlining[180];
-  place_of(w, in, f->place, sizeof f->place);
+  emu_place_text(w, in, f->place, sizeof f->place);
   inlining_of(w, in, inlining, sizeof inlining);
   snprintf(f->message, sizeof f->message,
            "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d%s]",
@@ -131,7 +133,7 @@ void emu_note(emu_warp *w, const emu_insn *in, int lane, const char *format, ...
   va_start(ap, format);
   vsnprintf(what, sizeof what, format, ap);
   va_end(ap);
-  place_of(w, in, place, sizeof place);
+  emu_place_text(w, in, place, sizeof place);
   pthread_mutex_lock(&l->lock);
   if (!f->note[0] || w->block->linear < l->note_block) {
     snprintf(f->note, sizeof f->note, "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s", place,

@@ -12,6 +12,9 @@ int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, c
 void emu_note(emu_warp *w, const emu_insn *in, int lane, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* emu_place_text -- "file.cu:12" of an instruction, else its line of the PTX */
+void emu_place_text(const emu_warp *w, const emu_insn *in, char *place, size_t n);
+
 enum { EMU_THREAD_TEXT = 48 };
 /* emu_thread_text -- "thread (31,0,0)" for a thread of the warp's block */
 const char *emu_thread_text(const emu_warp *w, int thread, char out[EMU_THREAD_TEXT]);

@@ -39,7 +39,11 @@ static void unreserve(emu_heap *h) {
   if (h->tag) {
     munmap(h->tag, 2 * h->reserved);
   }
+  if (h->origin) {
+    munmap(h->origin, h->origin_nbytes);
+  }
   h->data = h->state = NULL;
+  h->origin = NULL;
   h->tag = NULL;
 }
 

@@ -40,6 +40,8 @@ typedef struct emu_heap {
   int n;
   size_t capacity;
   uint32_t serial, tag_base;
+  void *origin; /* emu_publish.c */
+  uint64_t origin_nbytes;
   pthread_mutex_t lock;
 } emu_heap;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu_publish.h"
 #include "err.h"
 
 int emu_remote_start(emu_block *b) {
@@ -115,6 +116,7 @@ void emu_remote_acquire(emu_warp *w) {
 void emu_remote_signal(emu_warp *w, emu_block *home) {
   if (w->block->remote) {
     publish(w, home->remote->inbox, home != w->block);
+    emu_publish_release(w);
     common(w->block)->news++;
   }
 }
@@ -133,6 +135,7 @@ void emu_remote_arrive(emu_warp *w, bool relaxed) {
   if (b->remote) {
     common(b)->here[b->rank][w->index] = emu_remote_clock(w);
     if (!relaxed) {
+      emu_publish_release(w);
       publish(w, common(b)->arriving, true);
     }
     b->clocks[w->index][w->index]++;

@@ -20,6 +20,7 @@
 
 enum { EMU_CLUSTER_MAX = 16 }; /* most blocks of a cluster */
 enum { EMU_WAIT_STEPS = 64 };
+enum { EMU_LOOKS = 64 };
 enum { EMU_LANES_N = 32, EMU_WARPS = 32, EMU_BARRIERS = 16 };
 
 typedef struct emu_frame {
@@ -98,6 +99,7 @@ typedef struct emu_warp {
   struct emu_block *block;
   struct emu_launch *launch;
   int index, current;
+  uint32_t plain_stores; /* to global memory, counted where they are checked (emu_publish.h) */
   uint32_t live, carry;
   emu_frag frags[EMU_LANES_N + 2]; /* one may be empty temporarily */
   int n_frags;
@@ -195,9 +197,11 @@ typedef struct emu_block {
   bool counting;                        /* is its memory traffic counted? */
   bool moved;                           /* did anything happen in this round? */
   bool polled, published, polled_after; /* by strong accesses of global memory */
-  int fetch_pc;                         /* of the last atomic by a single lane; -1: none */
-  uint64_t fetched;                     /* its address */
-  bool ordered; /* took part in an ordering between blocks: atomics, fences */
+  uint64_t looked[EMU_LOOKS];           /* the latest addresses of strong loads and atomics */
+  uint32_t n_looked;
+  int fetch_pc;     /* of the last atomic by a single lane; -1: none */
+  uint64_t fetched; /* its address */
+  bool ordered;     /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
 typedef struct emu_traffic { /* counts for the cost model */
@@ -270,7 +274,8 @@ typedef struct emu_launch {
   bool last;            /* every block arrives last at every counter (atom.inc) */
   uint64_t step_limit;
   uint32_t tag_base;
-  int resident; /* unfinished blocks that one worker may hold */
+  struct emu_publication *publications; /* by block; NULL: not checked (emu_publish.h) */
+  int resident;                         /* unfinished blocks that one worker may hold */
   bool cooperative;
   emu_touched *touched; /* NULL: no stream runs beside another */
   atomic_uint_fast64_t next;
