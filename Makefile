@@ -80,6 +80,7 @@ help:
 	@echo 'make cccl         fetch the newest CUB from PyPI; make check-newest-peers compiles the peers with it'
 	@echo 'make check-cuda   compile what the templates emit with nvcc'
 	@echo 'make check-foreign tune ten kernels that are not ours, from samples and other tuners (minutes; fetches them)'
+	@echo 'make check-programs compile CUDA programs that are not ours, and run them emulated (minutes; nvcc; fetches them)'
 	@echo 'make digests      put the present digests of templates into templates/digests.txt'
 	@echo 'make presets      write shipped results with the fields that problems have now'
 	@echo 'make machine-code compile what is tuned, default or suggested and compare its machine code (5 minutes)'
@@ -162,6 +163,10 @@ check-cuda: $(B)/tests/bench/machine_code
 check-foreign: $(B)/autotune
 	sh tests/foreign/check_foreign.sh $< $(B)/foreign
 
+# Whole CUDA programs of others on the emulated device: see tests/foreign/check_programs.sh.
+check-programs: all
+	sh tests/foreign/check_programs.sh $(B)/autotune $(B)/foreign/programs
+
 # Templates changed, their kernels did not: say so in the table of digests.
 digests: $(B)/autotune
 	sh templates/digests.sh $(B)/autotune
@@ -174,7 +179,7 @@ presets: $(B)/tests/bench/present_presets
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda digests presets machine-code tests deps asan fuzz faults rows tsan lint format golden
+.PHONY: all help quickstart check check-peers check-newest-peers cccl check-cuda check-programs digests presets machine-code tests deps asan fuzz faults rows tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 
