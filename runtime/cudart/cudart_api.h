@@ -7,11 +7,14 @@
 #include "cudart_names.h"
 
 /* The toolkit's header gives the prototypes. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #define CUDART_DECLARE(name) __typeof__(name) emu_##name;
 CUDART_CALLS(CUDART_DECLARE)
 CUDART_STREAM_CALLS(CUDART_DECLARE)
 CUDART_DEFAULT_STREAM_CALLS(CUDART_DECLARE)
 #undef CUDART_DECLARE
+#pragma GCC diagnostic pop
 
 /* Called by the code that nvcc generates: crt/host_runtime.h, which is C++. */
 void **emu_register_binary(void *text);
@@ -36,6 +39,8 @@ cudaError_t emu_no_capture(cudaStream_t stream, enum cudaStreamCaptureStatus *st
                            unsigned long long *id);
 struct cudaChannelFormatDesc emu_channel_desc(int x, int y, int z, int w,
                                               enum cudaChannelFormatKind kind);
+/* Of cudaMemcpy3D: with an array. */
+cudaError_t cudart_copy_3d_array(const struct cudaMemcpy3DParms *p);
 /* Hints and settings that make no difference here; every argument is ignored. */
 cudaError_t emu_nothing(void);
 /* Ends the program. */

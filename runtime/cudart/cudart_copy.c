@@ -133,8 +133,7 @@ static char *corner(const struct cudaPitchedPtr *p, const struct cudaPos *at) {
 
 cudaError_t emu_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
   if (p->srcArray || p->dstArray) {
-    cudart_ends("the program calls cudaMemcpy3D with an array, which the emulated device does not "
-                "have");
+    return cudart_copy_3d_array(p);
   }
   const box b = {
       .to = corner(&p->dstPtr, &p->dstPos),

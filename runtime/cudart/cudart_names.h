@@ -9,19 +9,21 @@
 
 /* Implemented by emu_NAME, with the prototype of the toolkit's header. */
 #define CUDART_CALLS(X)                                                                            \
-  X(cudaChooseDevice) X(cudaDeviceCanAccessPeer) X(cudaDeviceDisablePeerAccess)                    \
-  X(cudaDeviceEnablePeerAccess) X(cudaDeviceGetAttribute) X(cudaDeviceGetByPCIBusId)               \
-  X(cudaDeviceGetCacheConfig) X(cudaDeviceGetDefaultMemPool) X(cudaDeviceGetLimit)                 \
-  X(cudaDeviceGetMemPool) X(cudaDeviceGetP2PAttribute) X(cudaDeviceGetPCIBusId)                    \
-  X(cudaDeviceGetStreamPriorityRange) X(cudaDeviceReset) X(cudaDeviceSetLimit)                     \
-  X(cudaDeviceSynchronize) X(cudaDriverGetVersion) X(cudaEventCreate) X(cudaEventCreateWithFlags)  \
-  X(cudaEventDestroy) X(cudaEventElapsedTime) X(cudaEventQuery) X(cudaEventSynchronize)            \
-  X(cudaFree) X(cudaFreeHost) X(cudaFuncGetAttributes) X(cudaFuncGetName) X(cudaFuncSetAttribute)  \
-  X(cudaGetDevice) X(cudaGetDeviceCount) X(cudaGetDeviceFlags) X(cudaGetErrorName)                 \
-  X(cudaGetErrorString) X(cudaGetFuncBySymbol) X(cudaGetKernel) X(cudaGetLastError)                \
-  X(cudaGetSymbolAddress) X(cudaGetSymbolSize) X(cudaHostAlloc) X(cudaHostGetDevicePointer)        \
-  X(cudaHostGetFlags) X(cudaHostRegister) X(cudaHostUnregister) X(cudaMalloc) X(cudaMalloc3D)      \
-  X(cudaMallocHost) X(cudaMallocManaged) X(cudaMallocPitch) X(cudaMemGetInfo)                      \
+  X(cudaArrayGetInfo) X(cudaChooseDevice) X(cudaCreateSurfaceObject) X(cudaCreateTextureObject)    \
+  X(cudaDestroySurfaceObject) X(cudaDestroyTextureObject) X(cudaDeviceCanAccessPeer)               \
+  X(cudaDeviceDisablePeerAccess) X(cudaDeviceEnablePeerAccess) X(cudaDeviceGetAttribute)           \
+  X(cudaDeviceGetByPCIBusId) X(cudaDeviceGetCacheConfig) X(cudaDeviceGetDefaultMemPool)            \
+  X(cudaDeviceGetLimit) X(cudaDeviceGetMemPool) X(cudaDeviceGetP2PAttribute)                       \
+  X(cudaDeviceGetPCIBusId) X(cudaDeviceGetStreamPriorityRange) X(cudaDeviceReset)                  \
+  X(cudaDeviceSetLimit) X(cudaDeviceSynchronize) X(cudaDriverGetVersion) X(cudaEventCreate)        \
+  X(cudaEventCreateWithFlags) X(cudaEventDestroy) X(cudaEventElapsedTime) X(cudaEventQuery)        \
+  X(cudaEventSynchronize) X(cudaFree) X(cudaFreeArray) X(cudaFreeHost) X(cudaFuncGetAttributes)    \
+  X(cudaFuncGetName) X(cudaFuncSetAttribute) X(cudaGetChannelDesc) X(cudaGetDevice)                \
+  X(cudaGetDeviceCount) X(cudaGetDeviceFlags) X(cudaGetErrorName) X(cudaGetErrorString)            \
+  X(cudaGetFuncBySymbol) X(cudaGetKernel) X(cudaGetLastError) X(cudaGetSymbolAddress)              \
+  X(cudaGetSymbolSize) X(cudaHostAlloc) X(cudaHostGetDevicePointer) X(cudaHostGetFlags)            \
+  X(cudaHostRegister) X(cudaHostUnregister) X(cudaMalloc) X(cudaMalloc3D) X(cudaMalloc3DArray)     \
+  X(cudaMallocArray) X(cudaMallocHost) X(cudaMallocManaged) X(cudaMallocPitch) X(cudaMemGetInfo)   \
   X(cudaMemPoolCreate) X(cudaMemPoolDestroy) X(cudaMemPoolGetAttribute) X(cudaMemcpyPeer)          \
   X(cudaMemcpyPeerAsync) X(cudaOccupancyAvailableDynamicSMemPerBlock)                              \
   X(cudaOccupancyMaxActiveBlocksPerMultiprocessor)                                                 \
@@ -34,7 +36,8 @@
 #define CUDART_STREAM_CALLS(X)                                                                     \
   X(cudaEventRecord) X(cudaEventRecordWithFlags) X(cudaFreeAsync) X(cudaLaunchCooperativeKernel)   \
   X(cudaLaunchHostFunc) X(cudaLaunchKernel) X(cudaLaunchKernelExC) X(cudaMallocAsync)              \
-  X(cudaMallocFromPoolAsync) X(cudaMemcpy2DAsync) X(cudaMemcpy3DAsync) X(cudaMemcpyAsync)          \
+  X(cudaMallocFromPoolAsync) X(cudaMemcpy2DAsync) X(cudaMemcpy2DFromArrayAsync)                    \
+  X(cudaMemcpy2DToArrayAsync) X(cudaMemcpy3DAsync) X(cudaMemcpyAsync)                              \
   X(cudaMemcpyFromSymbolAsync) X(cudaMemcpyToSymbolAsync) X(cudaMemset2DAsync)                     \
   X(cudaMemset3DAsync) X(cudaMemsetAsync) X(cudaStreamAddCallback) X(cudaStreamGetFlags)           \
   X(cudaStreamGetId) X(cudaStreamGetPriority) X(cudaStreamIsCapturing) X(cudaStreamQuery)          \
@@ -42,7 +45,8 @@
 
 /* The same; NAME_ptds too. */
 #define CUDART_DEFAULT_STREAM_CALLS(X)                                                             \
-  X(cudaMemcpy) X(cudaMemcpy2D) X(cudaMemcpy3D) X(cudaMemcpyFromSymbol) X(cudaMemcpyToSymbol)      \
+  X(cudaMemcpy) X(cudaMemcpy2D) X(cudaMemcpy2DFromArray) X(cudaMemcpy2DToArray) X(cudaMemcpy3D)    \
+  X(cudaMemcpyFromArray) X(cudaMemcpyFromSymbol) X(cudaMemcpyToArray) X(cudaMemcpyToSymbol)        \
   X(cudaMemset) X(cudaMemset2D) X(cudaMemset3D)
 
 /* name, the function that answers */
@@ -82,25 +86,23 @@
 /* Neither: a call ends the program with a line that names it. */
 #define CUDART_REFUSED(X)                                                                          \
   X(__cudaGetProcAddress) X(__cudaRegisterHostVar) X(__cudaRegisterUnifiedTable)                   \
-  X(cudaArrayGetInfo) X(cudaArrayGetMemoryRequirements) X(cudaArrayGetPlane)                       \
-  X(cudaArrayGetSparseProperties) X(cudaCreateSurfaceObject) X(cudaCreateTextureObject)            \
-  X(cudaDestroyExternalMemory) X(cudaDestroyExternalSemaphore) X(cudaDestroySurfaceObject)         \
-  X(cudaDestroyTextureObject) X(cudaDeviceFlushGPUDirectRDMAWrites)                                \
-  X(cudaDeviceGetGraphMemAttribute) X(cudaDeviceGetHostAtomicCapabilities)                         \
-  X(cudaDeviceGetNvSciSyncAttributes) X(cudaDeviceGetP2PAtomicCapabilities)                        \
-  X(cudaDeviceGetSharedMemConfig) X(cudaDeviceGetTexture1DLinearMaxWidth)                          \
-  X(cudaDeviceGraphMemTrim) X(cudaDeviceRegisterAsyncNotification)                                 \
-  X(cudaDeviceSetGraphMemAttribute) X(cudaDeviceUnregisterAsyncNotification)                       \
-  X(cudaEGLStreamConsumerAcquireFrame) X(cudaEGLStreamConsumerConnect)                             \
-  X(cudaEGLStreamConsumerConnectWithFlags) X(cudaEGLStreamConsumerDisconnect)                      \
-  X(cudaEGLStreamConsumerReleaseFrame) X(cudaEGLStreamProducerConnect)                             \
-  X(cudaEGLStreamProducerDisconnect) X(cudaEGLStreamProducerPresentFrame)                          \
-  X(cudaEGLStreamProducerReturnFrame) X(cudaEventCreateFromEGLSync)                                \
-  X(cudaExternalMemoryGetMappedBuffer) X(cudaExternalMemoryGetMappedMipmappedArray)                \
-  X(cudaFreeArray) X(cudaFreeMipmappedArray) X(cudaFuncGetParamInfo) X(cudaGLGetDevices)           \
-  X(cudaGLMapBufferObject) X(cudaGLMapBufferObjectAsync) X(cudaGLRegisterBufferObject)             \
-  X(cudaGLSetBufferObjectMapFlags) X(cudaGLSetGLDevice) X(cudaGLUnmapBufferObject)                 \
-  X(cudaGLUnmapBufferObjectAsync) X(cudaGLUnregisterBufferObject) X(cudaGetChannelDesc)            \
+  X(cudaArrayGetMemoryRequirements) X(cudaArrayGetPlane) X(cudaArrayGetSparseProperties)           \
+  X(cudaDestroyExternalMemory) X(cudaDestroyExternalSemaphore)                                     \
+  X(cudaDeviceFlushGPUDirectRDMAWrites) X(cudaDeviceGetGraphMemAttribute)                          \
+  X(cudaDeviceGetHostAtomicCapabilities) X(cudaDeviceGetNvSciSyncAttributes)                       \
+  X(cudaDeviceGetP2PAtomicCapabilities) X(cudaDeviceGetSharedMemConfig)                            \
+  X(cudaDeviceGetTexture1DLinearMaxWidth) X(cudaDeviceGraphMemTrim)                                \
+  X(cudaDeviceRegisterAsyncNotification) X(cudaDeviceSetGraphMemAttribute)                         \
+  X(cudaDeviceUnregisterAsyncNotification) X(cudaEGLStreamConsumerAcquireFrame)                    \
+  X(cudaEGLStreamConsumerConnect) X(cudaEGLStreamConsumerConnectWithFlags)                         \
+  X(cudaEGLStreamConsumerDisconnect) X(cudaEGLStreamConsumerReleaseFrame)                          \
+  X(cudaEGLStreamProducerConnect) X(cudaEGLStreamProducerDisconnect)                               \
+  X(cudaEGLStreamProducerPresentFrame) X(cudaEGLStreamProducerReturnFrame)                         \
+  X(cudaEventCreateFromEGLSync) X(cudaExternalMemoryGetMappedBuffer)                               \
+  X(cudaExternalMemoryGetMappedMipmappedArray) X(cudaFreeMipmappedArray) X(cudaFuncGetParamInfo)   \
+  X(cudaGLGetDevices) X(cudaGLMapBufferObject) X(cudaGLMapBufferObjectAsync)                       \
+  X(cudaGLRegisterBufferObject) X(cudaGLSetBufferObjectMapFlags) X(cudaGLSetGLDevice)              \
+  X(cudaGLUnmapBufferObject) X(cudaGLUnmapBufferObjectAsync) X(cudaGLUnregisterBufferObject)       \
   X(cudaGetDriverEntryPoint) X(cudaGetDriverEntryPointByVersion)                                   \
   X(cudaGetDriverEntryPointByVersion_ptsz) X(cudaGetDriverEntryPoint_ptsz) X(cudaGetExportTable)   \
   X(cudaGetMipmappedArrayLevel) X(cudaGetSurfaceObjectResourceDesc)                                \
@@ -157,23 +159,18 @@
   X(cudaLibraryGetKernelCount) X(cudaLibraryGetManaged) X(cudaLibraryGetUnifiedFunction)           \
   X(cudaLibraryLoadData) X(cudaLibraryLoadFromFile) X(cudaLibraryUnload) X(cudaLogsCurrent)        \
   X(cudaLogsDumpToFile) X(cudaLogsDumpToMemory) X(cudaLogsRegisterCallback)                        \
-  X(cudaLogsUnregisterCallback) X(cudaMalloc3DArray) X(cudaMallocArray)                            \
-  X(cudaMallocMipmappedArray) X(cudaMemDiscardAndPrefetchBatchAsync)                               \
-  X(cudaMemDiscardAndPrefetchBatchAsync_ptsz) X(cudaMemDiscardBatchAsync)                          \
-  X(cudaMemDiscardBatchAsync_ptsz) X(cudaMemGetDefaultMemPool) X(cudaMemGetMemPool)                \
-  X(cudaMemPoolExportPointer) X(cudaMemPoolExportToShareableHandle) X(cudaMemPoolGetAccess)        \
-  X(cudaMemPoolImportFromShareableHandle) X(cudaMemPoolImportPointer)                              \
+  X(cudaLogsUnregisterCallback) X(cudaMallocMipmappedArray)                                        \
+  X(cudaMemDiscardAndPrefetchBatchAsync) X(cudaMemDiscardAndPrefetchBatchAsync_ptsz)               \
+  X(cudaMemDiscardBatchAsync) X(cudaMemDiscardBatchAsync_ptsz) X(cudaMemGetDefaultMemPool)         \
+  X(cudaMemGetMemPool) X(cudaMemPoolExportPointer) X(cudaMemPoolExportToShareableHandle)           \
+  X(cudaMemPoolGetAccess) X(cudaMemPoolImportFromShareableHandle) X(cudaMemPoolImportPointer)      \
   X(cudaMemPrefetchBatchAsync) X(cudaMemPrefetchBatchAsync_ptsz) X(cudaMemRangeGetAttribute)       \
   X(cudaMemRangeGetAttributes) X(cudaMemSetMemPool) X(cudaMemcpy2DArrayToArray)                    \
-  X(cudaMemcpy2DArrayToArray_ptds) X(cudaMemcpy2DFromArray) X(cudaMemcpy2DFromArrayAsync)          \
-  X(cudaMemcpy2DFromArrayAsync_ptsz) X(cudaMemcpy2DFromArray_ptds) X(cudaMemcpy2DToArray)          \
-  X(cudaMemcpy2DToArrayAsync) X(cudaMemcpy2DToArrayAsync_ptsz) X(cudaMemcpy2DToArray_ptds)         \
-  X(cudaMemcpy3DBatchAsync) X(cudaMemcpy3DBatchAsync_ptsz) X(cudaMemcpy3DPeer)                     \
-  X(cudaMemcpy3DPeerAsync) X(cudaMemcpy3DPeerAsync_ptsz) X(cudaMemcpy3DPeer_ptds)                  \
-  X(cudaMemcpyArrayToArray) X(cudaMemcpyArrayToArray_ptds) X(cudaMemcpyBatchAsync)                 \
-  X(cudaMemcpyBatchAsync_ptsz) X(cudaMemcpyFromArray) X(cudaMemcpyFromArrayAsync)                  \
-  X(cudaMemcpyFromArrayAsync_ptsz) X(cudaMemcpyFromArray_ptds) X(cudaMemcpyToArray)                \
-  X(cudaMemcpyToArrayAsync) X(cudaMemcpyToArrayAsync_ptsz) X(cudaMemcpyToArray_ptds)               \
+  X(cudaMemcpy2DArrayToArray_ptds) X(cudaMemcpy3DBatchAsync) X(cudaMemcpy3DBatchAsync_ptsz)        \
+  X(cudaMemcpy3DPeer) X(cudaMemcpy3DPeerAsync) X(cudaMemcpy3DPeerAsync_ptsz)                       \
+  X(cudaMemcpy3DPeer_ptds) X(cudaMemcpyArrayToArray) X(cudaMemcpyArrayToArray_ptds)                \
+  X(cudaMemcpyBatchAsync) X(cudaMemcpyBatchAsync_ptsz) X(cudaMemcpyFromArrayAsync)                 \
+  X(cudaMemcpyFromArrayAsync_ptsz) X(cudaMemcpyToArrayAsync) X(cudaMemcpyToArrayAsync_ptsz)        \
   X(cudaMipmappedArrayGetMemoryRequirements) X(cudaMipmappedArrayGetSparseProperties)              \
   X(cudaOccupancyMaxActiveClusters) X(cudaOccupancyMaxPotentialClusterSize)                        \
   X(cudaSetDoubleForDevice) X(cudaSetDoubleForHost) X(cudaSignalExternalSemaphoresAsync)           \

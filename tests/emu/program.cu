@@ -30,3 +30,7 @@ extern "C" __global__ void reverse(float *x, int wait) {
 extern "C" __global__ void out_of_bounds(float *x, int n) {
   x[n + threadIdx.x] = 1;
 }
+
+extern "C" __global__ void look(float *x, cudaTextureObject_t texture) {
+  x[threadIdx.x] = tex2D<float>(texture, threadIdx.x + 0.5f, 1.5f);
+}

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cub/cub.cuh>
 #include <thrust/device_vector.h>
+#include <thrust/host_vector.h>
 #include <thrust/reduce.h>
 #include <thrust/sort.h>
 
