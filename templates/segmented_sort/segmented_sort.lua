@@ -147,6 +147,8 @@ return {
   default = { GROUP = 8, GROUP_ITEMS = 4, WARP_ITEMS = 8, RADIX = 8, BLOCK = 256, ITEMS = 8,
     RANK = "ballot", COUNTER = 32, LOOK = 4, RESIDENT = 2, OVERLAP = "off" },
   base = { { GROUP_ITEMS = 2, WARP_ITEMS = 2, ITEMS = 4 } }, -- half the machine code
+  -- Eight lanes are for the very short ones.
+  untuned = { { when = "n >= 6 * segments", GROUP = 32, GROUP_ITEMS = 2, WARP_ITEMS = 4 } },
 
   workspace = {
     { "keys_tmp", "u8", "sel(LONGS > 0 and PASSES > 1, n * KEY, 0)" },
