@@ -41,8 +41,10 @@ int cuda_array_new(rt_device *d, const rt_array_shape *shape, rt_array **a, err 
   const CUresult r = cuda_of(d)->api.cuArray3DCreate(&made, &how);
   *a = (rt_array *)made;
   if (r == CUDA_ERROR_INVALID_VALUE) {
-    return err_set(e, ERR_USAGE, "the driver rejects an array of %zu x %zu x %zu texels", how.Width,
-                   how.Height, how.Depth);
+    return err_set(
+        e, ERR_USAGE,
+        "the driver rejects an array of %zu x %zu x %zu texels (CUDA_ERROR_INVALID_VALUE)",
+        how.Width, how.Height, how.Depth);
   }
   return r ? FAIL(d, e, r, "allocating an array of %zu x %zu x %zu texels", how.Width, how.Height,
                   how.Depth)
@@ -160,9 +162,10 @@ int cuda_texture_new(rt_device *d, const rt_texture *t, rt_object *o, err *e) {
   const CUresult r = cuda_of(d)->api.cuTexObjectCreate(&made, &resource, &settings, NULL);
   *o = made;
   if (r == CUDA_ERROR_INVALID_VALUE) {
-    return err_set(e, ERR_USAGE,
-                   "the driver rejects the texture: memory must be aligned to 512 bytes, its pitch "
-                   "a multiple of 32, and only numbers can be interpolated");
+    return err_set(
+        e, ERR_USAGE,
+        "the driver rejects the texture: memory must be aligned to 512 bytes, its pitch "
+        "a multiple of 32, and only numbers can be interpolated (CUDA_ERROR_INVALID_VALUE)");
   }
   return r ? FAIL(d, e, r, "making a texture object") : 0;
 }
@@ -183,7 +186,7 @@ int cuda_surface_new(rt_device *d, rt_array *a, rt_object *o, err *e) {
   const CUresult r = cuda_of(d)->api.cuSurfObjectCreate(&made, &resource);
   *o = made;
   if (r == CUDA_ERROR_INVALID_VALUE) {
-    return err_set(e, ERR_USAGE, "the array was not made for surfaces");
+    return err_set(e, ERR_USAGE, "the array was not made for surfaces (CUDA_ERROR_INVALID_VALUE)");
   }
   return r ? FAIL(d, e, r, "making a surface object") : 0;
 }

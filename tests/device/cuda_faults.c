@@ -117,6 +117,59 @@ TEST(test_adopt) {
   d->ops->close(d);
 }
 
+/* ---- textures ------------------------------------------------------------------------------- */
+
+/* Part of an array and back, and what a texture tells the driver. */
+TEST(test_textures) {
+  rt_device *d = open_device();
+  const rt_device_ops *o = d->ops;
+  err e = {0};
+  uint16_t in[2][3][4], out[2][3][4];
+  for (int i = 0; i < 24; i++) {
+    in[i / 12][i / 4 % 3][i % 4] = (uint16_t)(100 + i);
+  }
+  const rt_array_shape shape = {
+      .type = DTYPE_u16, .channels = 2, .dims = {5, 4, 3}, .surface = true};
+  rt_array *a;
+  rt_object t;
+  assert_ok(o->array_new(d, &shape, &a, &e), &e);
+  rt_array_copy c = {
+      .at = {1, 1, 1}, .size = {2, 3, 2}, .texel = 4, .host = in, .pitch = 8, .rows = 3};
+  assert_ok(o->array_copy(d, a, &c, NULL, &e), &e);
+  c.out = true;
+  c.host = out;
+  assert_ok(o->array_copy(d, a, &c, NULL, &e), &e);
+  assert_memory_equal(in, out, sizeof in);
+  c.at[0] = 4;
+  assert_fails(o->array_copy(d, a, &c, NULL, &e), &e, ERR_DEVICE, "from an array");
+  err_clear(&e);
+  rt_texture how = {.array = a,
+                    .edge = {RT_EDGE_WRAP, RT_EDGE_MIRROR, RT_EDGE_BORDER},
+                    .linear = true,
+                    .normalized = true,
+                    .normalized_coords = true};
+  assert_ok(o->texture_new(d, &how, &t, &e), &e);
+  assert_int_equal(driver->resource.resType, CU_RESOURCE_TYPE_ARRAY);
+  assert_int_equal(driver->texture.addressMode[0], CU_TR_ADDRESS_MODE_WRAP);
+  assert_int_equal(driver->texture.addressMode[1], CU_TR_ADDRESS_MODE_MIRROR);
+  assert_int_equal(driver->texture.addressMode[2], CU_TR_ADDRESS_MODE_BORDER);
+  assert_int_equal(driver->texture.filterMode, CU_TR_FILTER_MODE_LINEAR);
+  assert_int_equal(driver->texture.flags, CU_TRSF_NORMALIZED_COORDINATES);
+  assert_ok(o->texture_free(d, t, &e), &e);
+  how = (rt_texture){.at = 512, .type = DTYPE_f32, .channels = 4, .width = 10};
+  assert_ok(o->texture_new(d, &how, &t, &e), &e);
+  assert_int_equal(driver->resource.resType, CU_RESOURCE_TYPE_LINEAR);
+  assert_int_equal(driver->resource.res.linear.sizeInBytes, 160);
+  assert_int_equal(driver->texture.flags, CU_TRSF_READ_AS_INTEGER);
+  assert_ok(o->texture_free(d, t, &e), &e);
+  how.height = 4;
+  how.pitch = 100;
+  assert_fails(o->texture_new(d, &how, &t, &e), &e, ERR_USAGE, "aligned to 512 bytes");
+  o->array_free(d, a);
+  d->ops->close(d);
+  assert_int_equal(driver->live, 0);
+}
+
 /* ---- failures ------------------------------------------------------------------------------- */
 
 #define DO(call)                                                                                   \
@@ -151,6 +204,10 @@ static int all_operations(rt_device *d, err *e) {
   int64_t left;
   double sec;
   rt_graph *g = NULL;
+  rt_array *array = NULL;
+  rt_object texture = 0, surface = 0;
+  const rt_array_shape shape = {.type = DTYPE_u8, .channels = 1, .dims = {8}, .surface = true};
+  const rt_array_copy copy = {.size = {8}, .texel = 1, .host = bytes};
   const uint32_t one[3] = {1, 1, 1};
   DO(o->alloc(d, 64, &p, e));
   DO(o->alloc(d, 0, &q, e));
@@ -182,6 +239,17 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->give_back(d, q, e));
   q = rc ? q : 0;
   DO(o->give_back(d, q, e));
+  DO(o->array_new(d, &shape, &array, e));
+  DO(o->array_copy(d, array, &copy, NULL, e));
+  DO(o->texture_new(d, &(rt_texture){.array = array}, &texture, e));
+  DO(o->surface_new(d, array, &surface, e));
+  if (texture) {
+    o->texture_free(d, texture, NULL);
+  }
+  if (surface) {
+    o->surface_free(d, surface, NULL);
+  }
+  o->array_free(d, array);
   recorded r = {d, f};
   DO(o->graph_new(d, record, &r, &g, e));
   DO(o->graph_launch(d, g, s, e));
