@@ -46,8 +46,8 @@ static bool is_below_any(const tmpl *t, const char *file) {
   return below;
 }
 
-/* A text names files of its folder, and of those that the user has named by -I: through .. it reaches others,
- * whose lines would be in the compiler's messages. */
+/* A text names files of its folder, and of those that the user has named by -I: through .. it
+ * reaches others, whose lines would be in the compiler's messages. */
 static int check_place(const tmpl *t, const char *name, const char *path, err *e) {
   char *real = file_name_leaves(name) ? realpath(path, NULL) : NULL;
   const bool stays = !real || is_below_any(t, real);

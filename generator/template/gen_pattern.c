@@ -16,8 +16,8 @@ enum {
   STEPS_AT_ONCE = 4096,
   STEPS_PER_INSTRUCTION = 4, /* of Lua, in time */
   STEPS_PER_REPLACEMENT = 32,
-  OPEN = -1,                 /* lengths of captures: not yet closed, ... */
-  POSITION = -2              /* ... a position */
+  OPEN = -1,    /* lengths of captures: not yet closed, ... */
+  POSITION = -2 /* ... a position */
 };
 
 typedef struct matcher {

@@ -1,5 +1,5 @@
-/* fuzz_words.c -- libFuzzer target: a command line, one word a line of the input, is parsed for its verb; those
- * that only read or print run. NVRTC is out of reach, and nothing is written. */
+/* fuzz_words.c -- libFuzzer target: a command line, one word a line of the input, is parsed for
+ * its verb; those that only read or print run. NVRTC is out of reach, and nothing is written. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>

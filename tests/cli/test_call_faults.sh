@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_call_faults.sh -- a tuning in which one call of the C library fails: an allocation, a write, a read, a
 # fork, ... It ends with success, or with one line and a failure; the database is sound, and holds what was in it
-# and every trial that was reported. FAULTS=5000 (`make faults`, half an hour) makes each of the first 5,000 calls
+# and every trial that was reported. FAULTS=5000 (`make faults`, ten minutes) makes each of the first 5,000 calls
 # of each kind fail; without it some dozen do, the same ones every time.
 set -u
 . tests/fixtures/build.sh

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_many_rows.sh -- a database of ROWS trials (default 4,000; `make rows`: a million, an hour), once of one
+# test_many_rows.sh -- a database of ROWS trials (default 4,000; `make rows`: a million, half an hour), once of one
 # problem, once of a tenth as many problems: what autotune does with it takes time and memory that grow with the rows
 # and no faster. Prints CPU seconds and memory of each verb.
 set -u

@@ -66,7 +66,8 @@ static void fill_buffer(void) {
   }
 }
 
-/* Every parameter starts with the buffer's address, then the objects, and is as large as a tensor map. */
+/* Every parameter starts with the buffer's address, then the objects, and is as large as a tensor
+ * map. */
 static void run(rt_module *m, const emu_func *f) {
   static uint64_t values[ARGS][4096];
   void *args[ARGS];

@@ -417,8 +417,9 @@ static void count_signal(int number) {
   n_signals++;
 }
 
-/* A program's own signals, two thousand a second and some of SIGCHLD, whose handlers do not restart system
- * calls: opening, compiling, reading the database and launching are what they are without. */
+/* A program's own signals, two thousand a second and some of SIGCHLD, whose handlers do not
+ * restart system calls: opening, compiling, reading the database and launching are what they are
+ * without. */
 CONTEXT_TEST(signals_interrupt_no_call) {
   static const int numbers[] = {SIGALRM, SIGCHLD};
   const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};

@@ -1,6 +1,7 @@
-/* fuzz_database.c -- libFuzzer target: a database of two results whose bytes are changed in places, four bytes
- * of the input each (three say where, one the value), and one cut short. It is verified, read, exported, merged
- * into another and pruned; every way out is an error or a result. */
+/* fuzz_database.c -- libFuzzer target: a database of two results whose bytes are changed in
+ * places, four bytes of the input each (three say where, one the value), and one cut short. It
+ * is verified, read, exported, merged into another and pruned; every way out is an error or a
+ * result. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>

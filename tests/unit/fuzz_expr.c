@@ -1,5 +1,5 @@
-/* fuzz_expr.c -- libFuzzer target: an expression is parsed, evaluated over several values, folded by the
- * generator's rules as one line, and printed as C. Its text on one line means the same. */
+/* fuzz_expr.c -- libFuzzer target: an expression is parsed, evaluated with several values of its
+ * names, and printed as C. Its text on one line has the same values. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

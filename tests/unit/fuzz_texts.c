@@ -1,7 +1,7 @@
-/* fuzz_texts.c -- libFuzzer target: the texts that the program reads beside templates and results of other
- * tools. The first byte says which, B to L: lines of results, a portfolio, claims, a suite, fields of a problem, a
- * configuration, a budget, a list of captured problems, a compiler's log, #include lines, a .npy file,
- * configurations to try first. */
+/* fuzz_texts.c -- libFuzzer target: the texts that the program reads beside templates and results
+ * of other tools. The first byte says which, B to L: lines of results, a portfolio, claims, a
+ * suite, fields of a problem, a configuration, a budget, a list of captured problems, a compiler's
+ * log, #include lines, a .npy file, configurations to try first. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
