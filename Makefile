@@ -258,7 +258,7 @@ $(B)/autotune: $(TUNER_OBJ) $(B)/libtuned.a
 CUDART_MAP := $(call find_files,runtime/cudart,*.map)
 $(B)/libtuned_emu_cudart.so: $(CUDART_SRC:%.c=$(B)/%.o) $(B)/libtuned.a $(CUDART_MAP)
 	@echo '  LD  $@'
-	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned_emu_cudart.so -Wl,-z,defs -Wl,--gc-sections \
+	$(Q)$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned_emu_cudart.so $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,--gc-sections \
 	  -Wl,--version-script=$(CUDART_MAP) $(CUDART_SRC:%.c=$(B)/%.o) $(B)/libtuned.a -lm -ldl -lpthread -o $@
 
 # What tests themselves compute is little: to compile them with optimisation takes longer than it saves.

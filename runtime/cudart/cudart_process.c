@@ -135,7 +135,7 @@ static void print_callers(void) {
     const char *name = strrchr(names[i], '/');
     name = name ? name + 1 : names[i];
     if (!strstr(names[i], "libtuned_emu_cudart") && !strstr(names[i], "libc.so")) {
-      fprintf(stderr, "=========     %s %s\n", shown ? "called by" : "launched by", name);
+      fprintf(stderr, "=========     called by %s\n", name);
       shown++;
     }
   }
