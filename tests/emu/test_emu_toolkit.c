@@ -245,6 +245,86 @@ GROUPS_TEST(fragments) {
   }
 }
 
+/* ---- kernels that launch kernels ---- */
+
+enum { CHILDREN_N = 128 };
+
+static void load_children(fixture *k) {
+  auto_str text = {0};
+  auto_str body = fixture_read_file("tests/emu/children.cu");
+  str_addf(&text, "// compiler options: -rdc=true\n#line 1 \"tests/emu/children.cu\"\n%s",
+           str_text(&body));
+  rt_compiler *c;
+  rt_image image;
+  auto_arena a = {0};
+  const rt_source source = {str_text(&text), 0, k->d->info.arch, 1};
+  rt_image_init(&image);
+  fixture_ok(k, rt_compiler_open(&c, &k->e));
+  fixture_ok(k, rt_compile(c, &source, &a, &image, &k->e));
+  fixture_ok(k, k->d->ops->module_load(k->d, image.ptx.p, image.ptx.n, &k->m, &k->e));
+  rt_image_clear(&image);
+  rt_compiler_close(c);
+}
+
+static const struct child_case {
+  const char *kernel;
+  int n;
+  rt_emu_check check;
+  const char *says;        /* the message, or the mark of the line */
+  int at_0, at_1, at_last; /* of x */
+} child_cases[] = {
+    {"parent", 64, EMU_NO_FINDING, NULL, 70, 7, 0},
+    {"tree", 5, EMU_NO_FINDING, NULL, 1, 2, 0},
+    {"chain", 100, EMU_NO_FINDING, NULL, 100, 0, 0},
+    {"many", 2048, EMU_NO_FINDING, NULL, 2048, 2048, 0},
+    {"many", 2049, EMU_CALL, "pending", 0, 0, 0},
+    {"deep", 25, EMU_NO_FINDING, NULL, 25, 0, 0},
+    {"deep", 26, EMU_CALL, "25 levels deep", 0, 0, 0},
+    {"wide", 2000, EMU_CALL, "exceeds the limits", 0, 0, 0},
+    {"beyond", 32, EMU_NO_FINDING, NULL, 0, 0, 1},
+    {"beyond", 31, EMU_GLOBAL_BOUNDS, "[kernel add", 0, 0, 0},
+};
+
+static void check_child(fixture *k, const struct child_case *c) {
+  int x[CHILDREN_N] = {0}, n = c->n, root = 0;
+  rt_ptr p = fixture_copy(k, x, sizeof x);
+  void *args[] = {&p, &n, &root};
+  int rc = fixture_launch(k, c->kernel, 1, 32, 0, args);
+  fixture_assert_finding(k, rc, c->kernel, c->check, NULL, NULL);
+  if (c->says) {
+    assert_non_null(strstr(k->e.message, c->says));
+  } else {
+    fixture_read(k, x, p, sizeof x);
+    assert_int_equal(x[0], c->at_0);
+    assert_int_equal(x[1], c->at_1);
+    assert_int_equal(x[CHILDREN_N - 1], c->at_last);
+  }
+  k->d->ops->release(k->d, p);
+}
+
+ON_EMU(children) {
+  load_children(k);
+  for (size_t i = 0; i < sizeof child_cases / sizeof *child_cases; i++) {
+    check_child(k, &child_cases[i]);
+  }
+}
+
+/* A conditional handle is the address of a word of the device's memory. */
+ON_EMU(conditional_handle) {
+  uint32_t word = 7;
+  int n = 2;
+  load_children(k);
+  rt_ptr p = fixture_copy(k, &word, sizeof word);
+  void *args[] = {&p, &n};
+  for (int i = 0; i < 2; i++, n++) {
+    fixture_ok(k, fixture_launch(k, "condition", 1, 1, 0, args));
+    fixture_read(k, &word, p, sizeof word);
+    assert_int_equal(word, n < 3);
+  }
+  p = 1;
+  assert_int_equal(fixture_launch(k, "condition", 1, 1, 0, args), ERR_LAUNCH);
+}
+
 int main(void) {
   return tests_run();
 }

@@ -209,6 +209,14 @@ typedef struct emu_module {
   uint64_t grid_workspace; /* the driver's memory for grid.sync(); 0: none */
 } emu_module;
 
-enum { BUILTIN_vprintf = 1, BUILTIN_assertfail, BUILTIN_malloc, BUILTIN_free };
+/* clang-format off */
+enum {
+  BUILTIN_vprintf = 1, BUILTIN_assertfail, BUILTIN_malloc, BUILTIN_free,
+  /* the device runtime (emu_exec_device.c) */
+  BUILTIN_parameter_buffer, BUILTIN_launch_device, BUILTIN_last_error, BUILTIN_peek_error,
+  BUILTIN_device, BUILTIN_device_count, BUILTIN_stream_create, BUILTIN_stream_destroy,
+  BUILTIN_set_conditional
+};
+/* clang-format on */
 
 #endif

@@ -61,6 +61,9 @@ static size_t depth_of(emu_module *m, int index, uint8_t *state) {
   }
   state[index] = 1;
   for (int i = 0; i < f->n_calls; i++) {
+    if (m->funcs[f->calls[i]]->entry) {
+      continue; /* it launches this kernel, with a stack of its own */
+    }
     size_t below = depth_of(m, f->calls[i], state);
     deepest = below > deepest ? below : deepest;
   }
@@ -74,7 +77,10 @@ static void mark(const emu_module *m, int index, uint8_t *seen) {
   if (!seen[index]) {
     seen[index] = 1;
     for (int i = 0; i < m->funcs[index]->n_calls; i++) {
-      mark(m, m->funcs[index]->calls[i], seen);
+      const int to = m->funcs[index]->calls[i];
+      if (!m->funcs[to]->entry) {
+        mark(m, to, seen);
+      }
     }
   }
 }
@@ -105,7 +111,20 @@ static void count_shared(emu_module *m, int kernel, uint8_t *seen) {
 }
 
 static int find_builtins(emu_module *m, err *e) {
-  static const char *const names[] = {"", "vprintf", "__assertfail", "malloc", "free"};
+  static const char *const names[] = {"",
+                                      "vprintf",
+                                      "__assertfail",
+                                      "malloc",
+                                      "free",
+                                      "__cudaCDP2GetParameterBufferV2",
+                                      "__cudaCDP2LaunchDeviceV2",
+                                      "__cudaCDP2GetLastError",
+                                      "__cudaCDP2PeekAtLastError",
+                                      "__cudaCDP2GetDevice",
+                                      "__cudaCDP2GetDeviceCount",
+                                      "__cudaCDP2StreamCreateWithFlags",
+                                      "__cudaCDP2StreamDestroy",
+                                      "cudaGraphSetConditional"};
   for (int f = 0; f < m->n_funcs; f++) {
     emu_func *func = m->funcs[f];
     for (int i = 1; i < (int)(sizeof names / sizeof *names) && !func->defined; i++) {

@@ -29,7 +29,7 @@ static const emu_func *refused_below(const emu_module *m, const emu_func *f, uin
   const emu_func *found = f->refused ? f : NULL;
   for (int i = 0; i < f->n_calls && !found; i++) {
     const int to = f->calls[i];
-    if (!seen[to]) {
+    if (!seen[to] && !m->funcs[to]->entry) {
       seen[to] = 1;
       found = refused_below(m, m->funcs[to], seen);
     }

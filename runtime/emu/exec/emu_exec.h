@@ -14,6 +14,9 @@ bool emu_block_release(emu_block *b);
 
 int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments,
                 int *printed);
+/* emu_device_call -- a function of the device runtime; frame: the lane's, with the arguments */
+int emu_device_call(emu_warp *w, const emu_insn *in, int lane, int builtin, const uint8_t *frame,
+                    uint64_t *result);
 int emu_assertfail(emu_warp *w, const emu_insn *in, int lane, const uint64_t arguments[5]);
 
 #endif

@@ -64,7 +64,9 @@ static int call_builtin(emu_warp *w, const emu_insn *in, uint32_t mask, int buil
       memcpy(&args[a], frame + ops[2 * a], least((uint64_t)ops[2 * a + 1], 8));
     }
     int printed = 0, rc = RUN_ON;
-    if (builtin == BUILTIN_vprintf) {
+    if (builtin >= BUILTIN_parameter_buffer) {
+      rc = emu_device_call(w, in, i, builtin, frame, &result);
+    } else if (builtin == BUILTIN_vprintf) {
       rc = emu_vprintf(w, in, i, args[0], args[1], &printed);
       result = (uint64_t)(int64_t)printed;
     } else if (builtin == BUILTIN_assertfail) {

@@ -274,6 +274,8 @@ typedef struct emu_launch {
   bool last;            /* every block arrives last at every counter (atom.inc) */
   uint64_t step_limit;
   uint32_t tag_base;
+  struct emu_children *children;        /* what it launches */
+  int depth;                            /* of the grids that launch it */
   struct emu_publication *publications; /* by block; NULL: not checked (emu_publish.h) */
   int resident;                         /* unfinished blocks that one worker may hold */
   bool cooperative;
