@@ -73,6 +73,22 @@ GLOBAL uninit_address_bad(float *x, int n) {
   int at = *(volatile int *)&s[threadIdx.x];  // fault: uninit_address
   x[at & 63] = 1;
 }
+// shuffled to lanes that drop it, and to one that stores it
+GLOBAL uninit_shuffle_good(float *x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x < 40) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float a = __shfl_xor_sync(~0u, s[threadIdx.x], 1);
+  if (threadIdx.x < 40) x[threadIdx.x] = a;
+}
+GLOBAL uninit_shuffle_bad(float *x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x < 39) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float a = *(volatile float *)&s[threadIdx.x];  // fault: uninit_shuffle
+  a = __shfl_xor_sync(~0u, a, 1);
+  if (threadIdx.x < 39) x[threadIdx.x] = a;
+}
 // through a second variable in shared memory, which a store leaves unwritten
 GLOBAL uninit_copy_bad(float *x, int n) {
   __shared__ float s[64], t[64];

@@ -34,6 +34,8 @@ static const expectation all[] = {
     {"uninit_branch_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
     {"uninit_address_bad", EMU_SHARED_UNINIT, "uninit_address", 1, 64, 0, 33},
     {"uninit_address_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
+    {"uninit_shuffle_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
+    {"uninit_shuffle_bad", EMU_SHARED_UNINIT, "uninit_shuffle", 1, 64, 0, 0},
     {"uninit_copy_bad", EMU_SHARED_UNINIT, "uninit_copy", 1, 64, 0, 33},
     {"uninit_copy_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
     {"race_bad", EMU_SHARED_RACE, "race", 1, 64, 0, 0},

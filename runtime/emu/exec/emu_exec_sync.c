@@ -7,6 +7,7 @@
 #include "emu_finding.h"
 #include "emu_fragment.h"
 #include "emu_modes.h"
+#include "emu_poison.h"
 
 /* clocks of the multiprocessor, from histograms on an H200 with and without match; not documented
  */
@@ -191,6 +192,7 @@ static int shfl_source(int mode, int lane, uint32_t b, uint32_t c, bool *inside)
 
 int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint32_t group, d[EMU_LANES_N], p = 0;
+  int from[EMU_LANES_N];
   char other[EMU_THREAD_TEXT];
   int rc = take_group(w, in, mask, &group);
   if (rc != RUN_ON) {
@@ -206,7 +208,11 @@ int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
                          emu_thread_text(w, emu_thread(w, j), other));
     }
     d[i] = a[j];
+    from[i] = j;
     p |= inside ? 1u << i : 0;
+  }
+  if (w->poisoned) {
+    emu_poison_shuffled(w, in, group, from);
   }
   emu_store(emu_reg(w, in->o[0]), d, 4, group);
   store_second(w, in, p, group);

@@ -206,6 +206,29 @@ static int step_store(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t u
   return used && in->more->space != SPACE_shared ? depends(w, in, used, "stores it") : RUN_ON;
 }
 
+/* Other operands of a shuffle than the value decide what it does. */
+static int step_shuffle(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  const uint32_t used =
+      (marks_of(w, in->o[2]) | marks_of(w, in->o[3]) | marks_of(w, in->o[4])) & mask;
+  return used ? depends(w, in, used, "shuffles by it") : RUN_ON;
+}
+
+void emu_poison_shuffled(emu_warp *w, const emu_insn *in, uint32_t group, const int from[32]) {
+  const uint32_t before = marks_of(w, in->o[1]);
+  const emu_poison old = w->poison;
+  uint32_t marks = 0;
+  for (int i = 0; i < EMU_LANES_N && w->frame == &w->kernel; i++) {
+    if ((group >> i & 1) && (before >> from[i] & 1)) {
+      marks |= 1u << i;
+      w->poison.by[i] = old.by[from[i]];
+      w->poison.address[i] = old.address[from[i]];
+    }
+  }
+  if (w->frame == &w->kernel) {
+    mark_results(w, in, group, marks);
+  }
+}
+
 int emu_poison_step(emu_warp *w, const emu_insn *in, uint32_t mask) {
   if (w->frame != &w->kernel) {
     return RUN_ON;
@@ -218,6 +241,9 @@ int emu_poison_step(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   if (guard) {
     return depends(w, in, guard, "branches on it");
+  }
+  if (in->kind == KIND_shfl) {
+    return step_shuffle(w, in, mask);
   }
   if (in->kind == KIND_st) {
     return step_store(w, in, mask, used);

@@ -1,8 +1,8 @@
 /* emu_poison.h -- values that derive from shared memory that was never written.
  *
  * Loading such a value is no fault: programs read one element past the end and drop it. It is a
- * fault that a branch, an address, a store to global memory or another thread depends on it. The
- * registers of the kernel are tracked, by lanes; in a device function the load itself is the fault.
+ * fault that a branch, an address, a store to global memory or an exchange other than a shuffle
+ * depends on it. The registers of the kernel are tracked, by lanes; in a device function the load itself is the fault.
  * src: Stepanov and Serebryany, "MemorySanitizer: fast detector of uninitialized memory use in
  * C++", CGO 2015. */
 #ifndef EMU_POISON_H
@@ -21,6 +21,8 @@ int emu_poison_bytes(emu_warp *w, const emu_insn *in, int lane, uint64_t address
 void emu_poison_loaded(emu_warp *w, const emu_insn *in);
 /* emu_poison_stored -- the values are stored in shared memory: a marked one leaves it unwritten */
 void emu_poison_stored(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32]);
+/* emu_poison_shuffled -- lanes of `group` have taken o[1] of these lanes */
+void emu_poison_shuffled(emu_warp *w, const emu_insn *in, uint32_t group, const int from[32]);
 /* emu_poison_step -- before the instruction is executed, if w->poisoned: pass the marks on to its
  * results, or report what depends on them */
 int emu_poison_step(emu_warp *w, const emu_insn *in, uint32_t mask);
