@@ -539,6 +539,12 @@ typedef enum gen_fill_kind {
   GEN_FILL_LUA
 } gen_fill_kind;
 
+typedef enum gen_error_kind {                    /* how an output's error is measured */
+                              GEN_ERROR_ELEMENT, /* |x - ref| <= abs + rel * |ref|, of each element */
+                              GEN_ERROR_NORM2, /* the 2-norm of x - ref is at most rel times that of ref */
+                              GEN_ERROR_PSNR /* 20 log10(abs / root of the mean square of x - ref) is at least rel, in dB */
+} gen_error_kind;
+
 typedef struct gen_datum { /* one argument as tests and timing pass it */
   dtype type;
   uint64_t count;   /* buffers: elements, padding included; 0 if, of ld * max(0, lines - 1) + line,
@@ -550,12 +556,14 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
                     bits: the bitwise and of a random words; ramp: a + b * index */
   const char *file; /* GEN_FILL_FILE: its path */
   double tolerance_abs, tolerance_rel; /* of outputs: their own, or those of gen_data */
+  gen_error_kind error;                /* likewise */
   uint64_t bits;                       /* scalars */
 } gen_datum;
 
 typedef struct gen_data {
-  const gen_datum *args;               /* n_args of the template, in order */
-  double tolerance_abs, tolerance_rel; /* |x - ref| <= abs + rel * |ref| */
+  const gen_datum *args; /* n_args of the template, in order */
+  double tolerance_abs, tolerance_rel;
+  gen_error_kind error;
 } gen_data;
 
 /* gen_data_make -- the arguments of case i, i < n_cases */

@@ -157,7 +157,7 @@ int gen_device_limits(const gen_number *device, size_t n, int64_t out[GEN_MAX_DE
 static void check_problem(gen_box *b, void *ud) {
   gen_instance *g = ud;
   const tmpl *t = g->t;
-  const gen_expr *const numbers[] = {t->flops, t->bytes, t->tolerance_abs, t->tolerance_rel};
+  const gen_expr *const numbers[] = {t->flops, t->bytes, t->tolerance.abs, t->tolerance.rel};
   gen_bind(g, NULL);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     gen_derive_for(g, numbers[i]);

@@ -483,14 +483,14 @@ static void data(gen_box *b, void *ud) {
     }
   }
   out->args = args;
-  out->tolerance_abs = tolerance(j, t->tolerance_abs);
-  out->tolerance_rel = tolerance(j, t->tolerance_rel);
+  out->tolerance_abs = tolerance(j, t->tolerance.abs);
+  out->tolerance_rel = tolerance(j, t->tolerance.rel);
+  out->error = t->tolerance.error;
   for (size_t i = 0; i < t->pub.n_args; i++) {
-    const gen_arg_rule *rule = &t->args[i];
-    args[i].tolerance_abs =
-        rule->tolerance_abs ? tolerance(j, rule->tolerance_abs) : out->tolerance_abs;
-    args[i].tolerance_rel =
-        rule->tolerance_rel ? tolerance(j, rule->tolerance_rel) : out->tolerance_rel;
+    const gen_tolerance *own = &t->args[i].tolerance;
+    args[i].tolerance_abs = own->abs ? tolerance(j, own->abs) : out->tolerance_abs;
+    args[i].tolerance_rel = own->abs ? tolerance(j, own->rel) : out->tolerance_rel;
+    args[i].error = own->abs ? own->error : out->error;
   }
   *j->data = out;
 }

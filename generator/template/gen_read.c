@@ -172,7 +172,7 @@ static const gen_expr *need_expression(gen_reader *r, const char *key, unsigned 
 static void read_rates(gen_reader *r) {
   tmpl *t = r->t;
   gen_need(r, "tolerance");
-  gen_read_tolerance(r, GEN_READS_PROBLEM, &t->tolerance_abs, &t->tolerance_rel);
+  gen_read_tolerance(r, GEN_READS_PROBLEM, &t->tolerance);
   gen_leave(r);
   t->flops = need_expression(r, "flops", GEN_READS_PROBLEM);
   t->bytes = need_expression(r, "bytes", GEN_READS_PROBLEM);

@@ -201,7 +201,7 @@ static void read_tolerance(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule
   if (arg->dir == GEN_IN) {
     gen_bad(r, "'%s' is an input, which must stay as it is; tolerances are of outputs", arg->name);
   }
-  gen_read_tolerance(r, GEN_READS_PROBLEM, &rule->tolerance_abs, &rule->tolerance_rel);
+  gen_read_tolerance(r, GEN_READS_PROBLEM, &rule->tolerance);
   gen_leave(r);
 }
 

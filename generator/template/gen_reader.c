@@ -265,15 +265,32 @@ const gen_expr *gen_numeric_at(gen_reader *r, const char *key, unsigned kinds) {
   return x;
 }
 
-void gen_read_tolerance(gen_reader *r, unsigned kinds, const gen_expr **abs, const gen_expr **rel) {
-  static const char *const keys[] = {"abs", "rel", NULL};
-  gen_keys(r, keys);
-  gen_need(r, "abs");
-  *abs = gen_numeric(r, kinds);
+static const gen_expr *need_numeric(gen_reader *r, const char *key, unsigned kinds) {
+  gen_need(r, key);
+  const gen_expr *x = gen_numeric(r, kinds);
   gen_leave(r);
-  gen_need(r, "rel");
-  *rel = gen_numeric(r, kinds);
-  gen_leave(r);
+  return x;
+}
+
+/* { abs = ..., rel = ... }, { norm2 = ... } or { psnr = ..., peak = ... } */
+void gen_read_tolerance(gen_reader *r, unsigned kinds, gen_tolerance *out) {
+  static const char *const element[] = {"abs", "rel", NULL}, *const norm2[] = {"norm2", NULL},
+                           *const psnr[] = {"psnr", "peak", NULL};
+  if (gen_is_table(r) && gen_enter(r, "norm2")) {
+    gen_leave(r);
+    gen_keys(r, norm2);
+    *out = (gen_tolerance){gen_expr_new(r->b, r->a, "0", gen_here(r), &r->t->symbols, kinds),
+                           need_numeric(r, "norm2", kinds), GEN_ERROR_NORM2};
+  } else if (gen_is_table(r) && gen_enter(r, "psnr")) {
+    gen_leave(r);
+    gen_keys(r, psnr);
+    *out = (gen_tolerance){need_numeric(r, "peak", kinds), need_numeric(r, "psnr", kinds),
+                           GEN_ERROR_PSNR};
+  } else {
+    gen_keys(r, element);
+    *out = (gen_tolerance){need_numeric(r, "abs", kinds), need_numeric(r, "rel", kinds),
+                           GEN_ERROR_ELEMENT};
+  }
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

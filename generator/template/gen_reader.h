@@ -67,7 +67,7 @@ const gen_expr *gen_condition_at(gen_reader *r, const char *key, unsigned kinds)
 const gen_expr *gen_numeric_at(gen_reader *r, const char *key, unsigned kinds);
 
 /* gen_read_tolerance -- the table { abs = ..., rel = ... } here */
-void gen_read_tolerance(gen_reader *r, unsigned kinds, const gen_expr **abs, const gen_expr **rel);
+void gen_read_tolerance(gen_reader *r, unsigned kinds, gen_tolerance *out);
 
 /* gen_declare -- give the name of the value here to a thing: it must be an identifier that nothing
  * else has, and that neither Lua, C++ nor expressions reserve */

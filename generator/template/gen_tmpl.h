@@ -22,6 +22,11 @@ typedef struct gen_field_rule {
   const gen_expr *preset;
 } gen_field_rule;
 
+typedef struct gen_tolerance {
+  const gen_expr *abs, *rel; /* abs NULL: none is given */
+  gen_error_kind error;
+} gen_tolerance;
+
 typedef struct gen_arg_rule {
   gen_element element;
   const gen_expr *value, *sample;      /* scalars: one of the two */
@@ -29,11 +34,11 @@ typedef struct gen_arg_rule {
   const gen_expr *lines, *line; /* of them, when count is ld * max(0, lines - 1) + line; or NULL */
   const gen_expr *optional;     /* buffers; may be NULL: never */
   gen_fill_kind fill;
-  const gen_expr *a, *b;                         /* of the fill; may be NULL */
-  const char *file;                              /* GEN_FILL_FILE */
-  int function;                                  /* GEN_FILL_LUA: its place in Lua's registry */
-  const gen_expr *tolerance_abs, *tolerance_rel; /* NULL: the template's */
-  bool is_field;                                 /* has the name of a field, and its value */
+  const gen_expr *a, *b;   /* of the fill; may be NULL */
+  const char *file;        /* GEN_FILL_FILE */
+  int function;            /* GEN_FILL_LUA: its place in Lua's registry */
+  gen_tolerance tolerance; /* abs NULL: the template's */
+  bool is_field;           /* has the name of a field, and its value */
 } gen_arg_rule;
 
 typedef struct gen_workspace {
@@ -174,7 +179,8 @@ typedef struct tmpl {
   const uint64_t *derived_reads, *requirement_reads;
   const bool *advice;           /* per requirement: a base configuration need not meet it */
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
-  const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
+  const gen_expr *flops, *bytes;
+  gen_tolerance tolerance;
   const gen_metric *metrics;
   gen_symbols *metric_symbols; /* NULL: not asked for yet */
   bool macros; /* parameters and derived values reach the text as macros, not as constants */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "checker.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ typedef struct kept_image {
 struct rt_checker {
   rt_device *d;
   rt_module *module;
-  rt_function *fill, *compare, *differ, *canaries;
+  rt_function *fill, *compare, *sum, *differ, *canaries;
   kept_image kept[KEPT_MOST];
   size_t n_kept; /* in all; the oldest of KEPT_MOST is replaced */
 };
@@ -46,6 +47,7 @@ static int load(rt_checker *k, const rt_image *image, err *e) {
     rt_function **function;
   } list[] = {{"fill", &k->fill},
               {"compare", &k->compare},
+              {"sum_errors", &k->sum},
               {"find_differences", &k->differ},
               {"check_canaries", &k->canaries}};
   TRY(k->d->ops->module_load(k->d, str_text(bytes), bytes->n, &k->module, e));
@@ -190,6 +192,27 @@ int rt_checker_compare(rt_checker *k, const rt_comparison *c, rt_ptr finding, er
   void *args[] = {&v.x,      &v.ref,    &v.count, &type, &v.tolerance_abs, &v.tolerance_rel,
                   &v.poison, &poisoned, &finding};
   return launch(k, k->compare, v.count, args, e);
+}
+
+int rt_checker_sum(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e) {
+  rt_comparison v = *c;
+  int32_t type = (int32_t)v.type, poisoned = v.poisoned;
+  void *args[] = {&v.x, &v.ref, &v.count, &type, &v.poison, &poisoned, &finding};
+  return launch(k, k->sum, v.count, args, e);
+}
+
+static double sum_of(uint64_t bits) {
+  double v;
+  memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+double rt_sums_error(const rt_finding *f, gen_error_kind kind, uint64_t count, double abs,
+                     double rel) {
+  const double diff = sqrt(sum_of(f->last)), ref = sqrt(sum_of(f->worst));
+  const double allowed =
+      kind == GEN_ERROR_NORM2 ? rel * ref : abs / pow(10, rel / 20) * sqrt((double)count);
+  return f->n ? INFINITY : diff == 0 ? 0 : allowed > 0 ? diff / allowed : INFINITY;
 }
 
 int rt_checker_differ(rt_checker *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e) {

@@ -38,6 +38,13 @@ typedef struct rt_comparison {
 /* rt_checker_compare -- which elements of x are wrong, and the largest error in units of the
  * tolerance */
 int rt_checker_compare(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e);
+/* rt_checker_sum -- of all elements: in the finding, n and first are of those that are not numbers
+ * where the reference is one, or the reverse; `last` and `worst` are bits of doubles, the sums of squares
+ * of the other errors and of the reference */
+int rt_checker_sum(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e);
+/* rt_sums_error -- of such a finding, in units of the tolerance */
+double rt_sums_error(const rt_finding *f, gen_error_kind kind, uint64_t count, double abs,
+                     double rel);
 /* rt_checker_differ -- which bytes differ */
 int rt_checker_differ(rt_checker *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e);
 /* rt_checker_canaries -- which bytes of each zone are not `canary`.

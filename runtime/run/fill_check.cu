@@ -277,6 +277,55 @@ extern "C" __global__ void compare(const void *x, const void *ref, u64 n, int ty
   report(out, f);
 }
 
+struct sums { /* as a finding on the host */
+  u64 n, first;      /* elements that are not numbers where the reference is one, or the reverse */
+  double diff2, ref2; /* sums of squares of the others */
+};
+
+static __device__ void add_square(sums &s, double d, double m, u64 i) {
+  const double infinity = __longlong_as_double(0x7ff0000000000000ll);
+  if (d < infinity && m < infinity) {
+    s.diff2 += d * d;
+    s.ref2 += m * m;
+  } else {
+    s.n++;
+    s.first = i < s.first ? i : s.first;
+  }
+}
+
+/* Sums of squares of the errors and of the reference. */
+extern "C" __global__ void sum_errors(const void *x, const void *ref, u64 n, int type, u64 poison,
+                                      int poisoned, sums *out) {
+  __shared__ double diff2, ref2;
+  sums mine = {0, NONE, 0, 0};
+  if (threadIdx.x == 0) {
+    diff2 = ref2 = 0;
+  }
+  __syncthreads();
+  for (u64 i = thread_id(); i < n; i += n_threads()) {
+    u64 a = load(type, x, i), b = load(type, ref, i);
+    const double infinity = __longlong_as_double(0x7ff0000000000000ll);
+    bool touched = poisoned && b == poison && a != b;
+    double m = magnitude(type, b);
+    if (a != b && !(m != m && magnitude(type, a) != magnitude(type, a) && !touched)) {
+      add_square(mine, touched ? infinity : distance(type, a, b), m, i);
+    } else if (m < infinity) {
+      mine.ref2 += m * m;
+    }
+  }
+  atomicAdd(&diff2, mine.diff2);
+  atomicAdd(&ref2, mine.ref2);
+  if (mine.n) {
+    atomicAdd(&out->n, mine.n);
+    atomicMin(&out->first, mine.first);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(&out->diff2, diff2);
+    atomicAdd(&out->ref2, ref2);
+  }
+}
+
 /* Find the bytes that differ. Eight at a time where both addresses are aligned to that. */
 extern "C" __global__ void find_differences(const u8 *a, const u8 *b, u64 nbytes, finding *out) {
   finding f = {0, NONE, 0, 0};

@@ -2,6 +2,7 @@
  * must be, and what differs in words. */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -43,7 +44,30 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
                      .tolerance_rel = m->tolerance_rel,
                      .poisoned = harness_is_poisoned(b, c, arg)};
   memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
-  return rt_checker_compare(b->checker, &v, finding, e);
+  return (m->error ? rt_checker_sum : rt_checker_compare)(b->checker, &v, finding, e);
+}
+
+/* Of outputs whose error is that of all elements together: what was found, as of single elements. One
+ * that is too large has no first element. */
+static void settle(const rt_harness *b, const harness_case *c, size_t arg, rt_finding *f) {
+  const gen_datum *m = &c->data->args[arg];
+  if (!harness_is_output(b, arg) || !m->error || b->t->counts_wrong) {
+    return;
+  }
+  const double error =
+      rt_sums_error(f, m->error, m->count, m->tolerance_abs * c->magnitude[arg], m->tolerance_rel);
+  memcpy(&f->worst, &error, sizeof f->worst);
+  f->n = error > 1 && !f->n ? m->count : f->n;
+}
+
+/* The i-th buffer among the arguments. */
+static size_t buffer_arg(const rt_harness *b, size_t i) {
+  size_t arg = 0;
+  for (;; arg++) {
+    if (harness_is_buffer(b, arg) && i-- == 0) {
+      return arg;
+    }
+  }
 }
 
 /* All kernels that compare, then one wait for all of them. */
@@ -56,20 +80,14 @@ static int find_differences(rt_harness *b, harness_case *c, err *e) {
       TRY(verify_buffer(b, c, i, buffer_finding(b, buffer++), e));
     }
   }
-  return b->d->ops->copy_out(b->d, b->found, b->findings, n * sizeof *b->found, NULL, e);
+  TRY(b->d->ops->copy_out(b->d, b->found, b->findings, n * sizeof *b->found, NULL, e));
+  for (size_t i = 0; i < b->n_buffers; i++) {
+    settle(b, c, buffer_arg(b, i), &b->found[b->n_zones + i]);
+  }
+  return 0;
 }
 
 /* ---- what is wrong, in words -------------------------------------------------------------- */
-
-/* The i-th buffer among the arguments. */
-static size_t buffer_arg(const rt_harness *b, size_t i) {
-  size_t arg = 0;
-  for (;; arg++) {
-    if (harness_is_buffer(b, arg) && i-- == 0) {
-      return arg;
-    }
-  }
-}
 
 /* A zone lies between two buffers; the message names the nearer one. */
 static int say_canary(rt_harness *b, const harness_case *c, size_t zone, const rt_finding *f,
@@ -114,11 +132,31 @@ static void describe(const rt_harness *b, const harness_case *c, size_t arg, uin
   }
 }
 
+/* The error of all elements together is too large. */
+static int say_far(const rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
+                   err *e) {
+  const gen_datum *m = &c->data->args[arg];
+  double error;
+  memcpy(&error, &f->worst, sizeof error);
+  if (m->error == GEN_ERROR_PSNR) {
+    return err_set(e, ERR_WRONG, "%s has a PSNR of %.4g dB, %.4g are needed (case %zu)",
+                   b->t->args[arg].name, m->tolerance_rel - 20 * log10(error), m->tolerance_rel,
+                   (size_t)(c - b->cases));
+  }
+  return err_set(e, ERR_WRONG,
+                 "%s differs from the reference by %.4g in the 2-norm, %.4g is allowed (case %zu)",
+                 b->t->args[arg].name, error * m->tolerance_rel, m->tolerance_rel,
+                 (size_t)(c - b->cases));
+}
+
 static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
                      err *e) {
   dtype t = c->data->args[arg].type;
   uint64_t x, ref;
   char found[64], wanted[64];
+  if (f->first == UINT64_MAX) {
+    return say_far(b, c, arg, f, e);
+  }
   TRY(read_element(b, t, c->at[arg], f->first, &x, e));
   TRY(read_element(b, t, c->expected[arg], f->first, &ref, e));
   describe(b, c, arg, x, found, sizeof found);

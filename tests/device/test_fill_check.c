@@ -303,6 +303,52 @@ BED_TEST(test_poison) {
   assert_int_equal(compare(b, v, x, ref).n, 1);
 }
 
+static rt_finding sum(bed *b, rt_comparison v, const void *x, const void *ref) {
+  const size_t n = v.count * dtype_nbytes(v.type);
+  rt_finding f = RT_FINDING_NONE;
+  const rt_ptr out = bed_put(b, &f, sizeof f);
+  v.x = bed_put(b, x, n);
+  v.ref = bed_put(b, ref, n);
+  OK(b, rt_checker_sum(bed_checker(b), &v, out, &b->e));
+  bed_get(b, &f, out, sizeof f);
+  bed_free(b, v.x);
+  bed_free(b, v.ref);
+  bed_free(b, out);
+  return f;
+}
+
+/* Errors of all elements together: 2-norm 5 of 1000, root of the mean square 5 / 50. */
+BED_TEST(test_sums) {
+  enum { MANY = 2500 };
+  static float x[MANY], ref[MANY];
+  for (int i = 0; i < MANY; i++) {
+    x[i] = ref[i] = i % 2 ? 20 : -20;
+  }
+  x[77] += 3;
+  x[2400] -= 4;
+  const rt_comparison v = {.count = MANY, .type = DTYPE_f32};
+  rt_finding f = sum(b, v, x, ref);
+  assert_int_equal(f.n, 0);
+  assert_true(fabs(rt_sums_error(&f, GEN_ERROR_NORM2, MANY, 0, 1e-3) - 5) < 1e-9);
+  assert_true(fabs(rt_sums_error(&f, GEN_ERROR_PSNR, MANY, 10, 40) - 1) < 1e-9);
+  assert_true(fabs(rt_sums_error(&f, GEN_ERROR_PSNR, MANY, 10, 60) - 10) < 1e-9);
+  f = sum(b, v, ref, ref);
+  assert_true(rt_sums_error(&f, GEN_ERROR_NORM2, MANY, 0, 0) == 0);
+  x[5] = ref[5] = NAN; /* in both */
+  x[6] = ref[6] = INFINITY;
+  f = sum(b, v, x, ref);
+  assert_int_equal(f.n, 0);
+  x[1000] = NAN;
+  x[900] = INFINITY;
+  f = sum(b, v, x, ref);
+  assert_int_equal(f.n, 2);
+  assert_int_equal(f.first, 900);
+  assert_true(rt_sums_error(&f, GEN_ERROR_NORM2, MANY, 0, 1) == INFINITY);
+  const int32_t whole[] = {3, -4, 7}, other[] = {3, 0, 7};
+  f = sum(b, (rt_comparison){.count = 3, .type = DTYPE_i32}, whole, other);
+  assert_true(fabs(rt_sums_error(&f, GEN_ERROR_NORM2, 3, 0, 1) - 4 / sqrt(58)) < 1e-9);
+}
+
 /* Many blocks find errors; count, first, last and worst are combined. */
 BED_TEST(test_many) {
   enum { MANY = 100000 };

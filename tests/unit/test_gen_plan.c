@@ -354,6 +354,36 @@ TEST(outputs_may_have_their_own_tolerance) {
   assert_true(d->args[2].tolerance_abs == d->tolerance_abs && d->args[2].tolerance_rel == 0);
 }
 
+TEST(errors_may_be_those_of_all_elements) {
+  static const struct {
+    const char *text;
+    gen_error_kind error;
+    double abs, rel;
+  } cases[] = {{"{ norm2 = 'n / 1000' }", GEN_ERROR_NORM2, 0, 0.1},
+               {"{ psnr = 40, peak = 'n' }", GEN_ERROR_PSNR, 100, 40}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[100];
+    const gen_data *d;
+    snprintf(text, sizeof text, "'out', count = 'n', tolerance = %s", cases[i].text);
+    auto_street s = street_mini("'out', count = 'n'", text, "n=100");
+    assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+    assert_int_equal(d->error, GEN_ERROR_ELEMENT);
+    assert_int_equal(d->args[3].error, cases[i].error);
+    assert_true(d->args[3].tolerance_abs == cases[i].abs &&
+                d->args[3].tolerance_rel == cases[i].rel);
+  }
+  static const char *const wrong[][2] = {{"{ norm2 = 1, abs = 2 }", "'abs' means nothing here"},
+                                         {"{ psnr = 40 }", "'peak' is missing here"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char text[100];
+    gen_template *t = NULL;
+    err e = {0};
+    snprintf(text, sizeof text, "'out', count = 'n', tolerance = %s", wrong[i][0]);
+    assert_fails(mini_open(NULL, "'out', count = 'n'", text, &t, &e), &e, ERR_TEMPLATE,
+                 wrong[i][1]);
+  }
+}
+
 TEST(fills_are_told) {
   static const char *const odd[] = {"0", "2.5", "65", "-1"};
   const gen_data *d;
