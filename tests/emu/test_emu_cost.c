@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "emu_fixture.h"
+#include "emu_report.h"
 
 static const char path[] = "tests/emu/cost.cu";
 
@@ -276,6 +277,38 @@ COST_TEST(elapsed) {
   assert_true(sec > 0.999 * s.sec && sec < 1.001 * s.sec);
   k->d->ops->event_free(k->d, from);
   k->d->ops->event_free(k->d, to);
+}
+
+/* Each statement of the PTX counts once, and the units' shares add up to 100 %. */
+TEST(counts_of_instructions) {
+  fixture k;
+  rt_emu_stats x;
+  uint32_t out[64] = {0};
+  auto_str text = {0};
+  fixture_open(&k, "");
+  fixture_ptx(&k, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 "
+                  "x)\n{\n.reg .b32 %r<9>; .reg .b64 %d<4>; .reg .pred %p<3>; .local .b32 v;\n"
+                  "ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, "
+                  "%ntid.x; mov.u64 %d3, %clock64; mov.u64 %d3, %clock; mad.lo.u32 %r1, %r2, %r3, "
+                  "%r1; mul.hi.u32 %r4, %r1, %r1; div.u32 %r4, %r4, 3; mul.wide.u32 %d2, %r1, 4; "
+                  "add.u64 %d1, %d1, %d2; setp.lt.u32 %p1, %r1, 40; and.pred %p2, !%p1, !%p1; "
+                  "lop3.or.b32 _|%p2, %r1, %r2, %r3, 3, %p2; st.local.u32 [v], %r1; @%p1 "
+                  "st.global.u32 [%d1], %r1;\nret;\n}\n");
+  rt_ptr p = fixture_copy(&k, out, sizeof out);
+  void *args[] = {&p};
+  fixture_ok(&k, fixture_launch(&k, "k", 2, 32, 0, args));
+  rt_emu_last_stats(k.d, &x);
+  assert_int_equal((int)x.thread_instructions, 16 * 64 + 40);
+  assert_int_equal((int)x.warp_instructions, 17 * 2);
+  double sum = 0;
+  emu_report_text(&text, "k", &x);
+  const char *at = strstr(str_text(&text), "by unit");
+  for (const char *end = strchr(at, '\n'); at && at < end; at = strpbrk(at + 1, " \n")) {
+    double share;
+    sum += sscanf(at, " %lf %%", &share) == 1 ? share : 0;
+  }
+  assert_true(sum > 99.5 && sum < 100.5);
+  fixture_close(&k);
 }
 
 int main(void) {

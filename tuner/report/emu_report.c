@@ -10,10 +10,14 @@ static void add_number(str *s, const char *before, double v, const char *after) 
 }
 
 static void add_pipes(str *s, const rt_emu_stats *x) {
+  double all = 0;
+  for (int i = 0; i < EMU_PIPES_N; i++) {
+    all += x->pipes[i];
+  }
   str_add(s, "  by unit        ");
   for (int i = 0; i < EMU_PIPES_N; i++) {
     if (x->pipes[i] > 0) {
-      str_addf(s, " %s %.1f %%", rt_emu_pipe_name(i), 100 * x->pipes[i] / x->warp_instructions);
+      str_addf(s, " %s %.1f %%", rt_emu_pipe_name(i), 100 * x->pipes[i] / all);
     }
   }
   str_add(s, "\n");

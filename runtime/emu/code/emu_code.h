@@ -69,7 +69,8 @@ enum {
   INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic, hence no plain access */
   INSN_PAST_L1 = 16,  /* bypasses the L1: ld.cg, ld.cv */
   INSN_RELEASES = 32, /* publishes what is ordered before it: .release, .acq_rel */
-  INSN_IN_BLOCK = 64  /* its scope is the block: .cta */
+  INSN_IN_BLOCK = 64, /* its scope is the block: .cta */
+  INSN_HELPER = 128   /* computes an operand of the next one, which is counted */
 };
 
 /* fields that only some kinds need */

@@ -247,9 +247,10 @@ static void fill_counts(const emu_model *m, double share, double traffic_share, 
   s->thread_instructions = (double)m->w->lanes * share;
   for (int f = 0; f < module->n_funcs; f++) {
     for (int pc = 0; pc < module->funcs[f]->n; pc++) {
-      double n = (double)m->w->counts[f][pc] * share;
-      s->pipes[module->funcs[f]->code[pc].pipe] += n * module->funcs[f]->code[pc].weight;
-      s->warp_instructions += n;
+      const emu_insn *in = &module->funcs[f]->code[pc];
+      const double n = (double)m->w->counts[f][pc] * share;
+      s->pipes[in->pipe] += n * in->weight;
+      s->warp_instructions += in->flags & INSN_HELPER ? 0 : n;
     }
   }
   s->global_requests = (double)t->global_requests * traffic_share;

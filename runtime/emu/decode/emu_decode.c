@@ -35,6 +35,7 @@ static int from_sreg(emu_parser *p, emu_operand *o) {
   in->imm = (int64_t)o->value;
   in->dbytes = (uint8_t)bytes;
   in->pipe = EMU_PIPE_alu;
+  in->flags |= INSN_HELPER;
   note_sreg(p, (int)o->value);
   TRY(emu_def_temp(p, 0, bytes, &reg));
   *o = (emu_operand){.kind = OPERAND_REG, .reg = reg, .second = EMU_NONE, .symbol = -1};
@@ -47,6 +48,7 @@ static int from_frame(emu_parser *p, emu_operand *o) {
   TRY(emu_build_insn(p, KIND_frameaddr, &in));
   in->imm = (int64_t)p->m->vars[p->symbols[o->symbol].index].address;
   in->dbytes = 8;
+  in->flags |= INSN_HELPER;
   if (o->kind == OPERAND_SYMBOL) {
     in->imm += (int64_t)o->value;
     o->value = 0;
@@ -64,6 +66,7 @@ static int from_negation(emu_parser *p, emu_operand *o) {
   int32_t reg;
   TRY(emu_build_insn(p, KIND_plogic, &in));
   in->imm = PLOGIC_not;
+  in->flags |= INSN_HELPER;
   TRY(emu_build_ref(p, 1, o->reg, false));
   TRY(emu_def_temp(p, 0, 0, &reg));
   o->reg = reg;
@@ -83,6 +86,27 @@ static int prepare(emu_parser *p, emu_operand *o, bool is_call) {
     return p->reg_bytes[o->reg] ? emu_unsupported(p, "'!' needs a predicate") : from_negation(p, o);
   }
   return 0;
+}
+
+/* mov d, %tid.x of a register as wide as the special one is a single instruction */
+static bool is_sreg_move(const emu_parser *p) {
+  const emu_statement *s = &p->statement;
+  return emu_mod_is(s, 0, "mov") && s->n == 2 && s->operands[1].kind == OPERAND_SREG &&
+         s->operands[0].kind == OPERAND_REG && !s->operands[0].part &&
+         p->reg_bytes[s->operands[0].reg] == emu_sreg_bytes((int)s->operands[1].value);
+}
+
+static int move_sreg(emu_parser *p) {
+  const int sreg = (int)p->statement.operands[1].value;
+  emu_insn *in;
+  if (emu_mod_type(p) == T_none) {
+    return emu_unsupported(p, "");
+  }
+  TRY(emu_begin(p, KIND_sreg, EMU_PIPE_alu, &in));
+  in->imm = sreg;
+  in->dbytes = (uint8_t)emu_sreg_bytes(sreg);
+  note_sreg(p, sreg);
+  return emu_def(p, 0, 0, in->dbytes);
 }
 
 static int prepare_all(emu_parser *p) {
@@ -122,10 +146,11 @@ static int decode(emu_parser *p) {
     return emu_fail(p, "instruction '%.*s' is not emulated",
                     (int)(s->opcode_n < 100 ? s->opcode_n : 100), s->opcode);
   }
-  TRY(prepare_all(p));
+  const bool moves = is_sreg_move(p);
+  TRY(moves ? 0 : prepare_all(p));
   p->op = row->op;
   p->arg = row->arg;
-  TRY(row->decode(p));
+  TRY(moves ? move_sreg(p) : row->decode(p));
   for (int i = 1; i < s->n_mods; i++) {
     if (!(s->used >> i & 1)) {
       char why[80];

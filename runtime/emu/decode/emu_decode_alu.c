@@ -181,6 +181,7 @@ static int lop3_predicate(emu_parser *p, const emu_operand *d, const emu_operand
   emu_insn *in;
   TRY(emu_begin_more(p, KIND_setp, EMU_PIPE_none, 0, &in));
   in->fn = emu_lanes()[OP_ne][T_u32];
+  in->flags |= INSN_HELPER;
   in->more->from = T_u32;
   in->more->mode[0] = boolean;
   TRY(emu_use_operand(p, 2, d, 4, T_b32));

@@ -285,7 +285,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       } else if (mask) {
         rc = executors[in->kind](w, in, mask);
       }
-      lanes += (uint64_t)__builtin_popcount(mask);
+      lanes += in->flags & INSN_HELPER ? 0 : (uint64_t)__builtin_popcount(mask);
       if (w->pc >= w->stop) {
         rc = rc ? rc : RUN_PICK;
       }
