@@ -6,19 +6,12 @@
 #include "emu_finding.h"
 
 void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
-#define STORE(T)                                                                                   \
-  do {                                                                                             \
-    T *d = to;                                                                                     \
-    const T *s = from;                                                                             \
-    for (int i = 0; i < EMU_LANES_N; i++) {                                                        \
-      d[i] = mask >> i & 1 ? s[i] : d[i];                                                          \
-    }                                                                                              \
-  } while (0)
+  const emu_lane_fn *select = emu_lanes()[OP_selp];
   switch (bytes) {
   case 0: *(uint32_t *)to = (*(uint32_t *)to & ~mask) | (*(const uint32_t *)from & mask); break;
-  case 2: STORE(uint16_t); break;
-  case 4: STORE(uint32_t); break;
-  case 8: STORE(uint64_t); break;
+  case 2: select[T_u16](to, from, to, &mask, NULL); break;
+  case 4: select[T_u32](to, from, to, &mask, NULL); break;
+  case 8: select[T_u64](to, from, to, &mask, NULL); break;
   default:
     for (int i = 0; i < EMU_LANES_N; i++) {
       if (mask >> i & 1) {
@@ -26,7 +19,6 @@ void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
       }
     }
   }
-#undef STORE
 }
 
 void emu_store_same(void *to, uint32_t value, int bytes, uint32_t mask) {

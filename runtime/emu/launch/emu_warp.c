@@ -39,6 +39,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   while (w->launch->module->funcs[index] != f) {
     index++;
   }
+  w->select = emu_lanes()[OP_selp];
   w->kernel.func = index;
   w->kernel.lanes = lanes;
   w->kernel.up = NULL;
@@ -239,7 +240,10 @@ static inline void compute(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint64_t other[64];
   void *d = mask == ~0u ? emu_reg(w, in->o[0]) : other;
   in->fn(d, emu_src(w, in->o[1]), emu_src(w, in->o[2]), emu_src(w, in->o[3]), emu_src(w, in->o[4]));
-  if (d == other) {
+  if (d == other && in->dbytes == 4) {
+    uint32_t *to = emu_reg(w, in->o[0]);
+    w->select[T_u32](to, other, to, &mask, NULL);
+  } else if (d == other) {
     emu_store(emu_reg(w, in->o[0]), other, in->dbytes, mask);
   }
 }
@@ -256,6 +260,15 @@ static inline uint32_t guarded(const emu_warp *w, const emu_insn *in) {
 static int before_step(emu_warp *w, const emu_insn *in, uint32_t mask) {
   int rc = w->any_in_flight && mask ? emu_wgmma_registers(w, in, mask) : RUN_ON;
   return rc == RUN_ON && w->poisoned ? emu_poison_step(w, in, mask) : rc;
+}
+
+static inline uint64_t count_lanes(uint32_t mask) {
+  if (mask == ~0u) {
+    return EMU_LANES_N;
+  }
+  mask -= mask >> 1 & 0x55555555;
+  mask = (mask & 0x33333333) + (mask >> 2 & 0x33333333);
+  return ((mask + (mask >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
 }
 
 static int (*const executors[KIND_COUNT])(emu_warp *w, const emu_insn *in, uint32_t mask) = {
@@ -285,7 +298,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       } else if (mask) {
         rc = executors[in->kind](w, in, mask);
       }
-      lanes += in->flags & INSN_HELPER ? 0 : (uint64_t)__builtin_popcount(mask);
+      lanes += in->flags & INSN_HELPER ? 0 : count_lanes(mask);
       if (w->pc >= w->stop) {
         rc = rc ? rc : RUN_PICK;
       }

@@ -193,6 +193,35 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
   return rc;
 }
 
+/* Lanes that read what another lane of the access has read need no check of their own. */
+enum { SEEN = 64, MARKED = 0x80 };
+
+typedef struct seen {
+  uint8_t lane[SEEN]; /* by address: lane + 1, | MARKED: the bytes are marked as read by several */
+} seen;
+
+/* has a lane of this access read the same bytes? */
+static bool read_again(const emu_warp *w, const shared_access *a, seen *before) {
+  const uint64_t address = a->address[a->lane];
+  uint8_t *entry = &before->lane[address >> __builtin_ctz((unsigned)a->n) & (SEEN - 1)];
+  const int lane = (*entry & (MARKED - 1)) - 1;
+  emu_shadow *s = w->block->shadow + address;
+  if (lane < 0 || a->address[lane] != address) {
+    *entry = (uint8_t)(a->lane + 1);
+    return false;
+  }
+  for (int i = 0; !(*entry & MARKED) && i < a->n; i++) {
+    if (emu_tag_clock(s[i].write) < w->block->first_clock) {
+      return false; /* never written */
+    }
+  }
+  for (int i = 0; !(*entry & MARKED) && i < a->n; i++) {
+    s[i].read |= SHADOW_MANY;
+  }
+  *entry |= MARKED;
+  return true;
+}
+
 int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                      int n, emu_access access, const uint8_t *values) {
   if (w->block->clocks[w->index][w->index] >= SHADOW_CLOCK_MAX) {
@@ -202,9 +231,11 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
                      address, n,
                      0,       emu_shared_width(in, n),
                      access,  values};
+  const bool reads = access == ACCESS_READ && !a.strong;
+  seen before = {{0}};
   for (uint32_t left = mask; left; left &= left - 1) {
     a.lane = __builtin_ctz(left);
-    int rc = check_lane(w, in, &a);
+    int rc = reads && read_again(w, &a, &before) ? RUN_ON : check_lane(w, in, &a);
     if (!rc && w->block->remote) {
       rc = emu_check_others(w, in, a.lane, address[a.lane], n, access,
                             values ? values + a.lane * n : NULL);
