@@ -296,12 +296,9 @@ static int wmma_access(emu_parser *p, emu_kind kind) {
 }
 
 static int wmma_multiply(emu_parser *p) {
-  static const char *const layouts[] = {"row", "col", NULL};
-  int m, n, k;
+  int m, n, k, layouts = 0;
   bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned");
-  emu_mod_choice(p, layouts);
-  emu_mod_choice(p, layouts);
-  if (!ok || !take_shape(p, &m, &n, &k)) {
+  if (!ok || !take_layouts(p, &layouts) || !take_shape(p, &m, &n, &k)) {
     return emu_unsupported(p, "");
   }
   emu_round round = emu_mod_round(p);
@@ -328,6 +325,7 @@ static int wmma_multiply(emu_parser *p) {
   memcpy(in->more->mode, modes, sizeof modes);
   in->type = (uint8_t)t[0];
   in->flags |= finite ? INSN_SAT : 0;
+  in->imm = layouts;
   const int elements[] = {m * n, m * k, k * n, m * n};
   const emu_type held[] = {t[0], a, b, c};
   for (int i = 0, at = 0; i < 4; at += emu_operand_count(&o[i]), i++) {

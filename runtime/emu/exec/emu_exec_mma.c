@@ -109,116 +109,146 @@ int exec_movmatrix(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return RUN_ON;
 }
 
-/* ---- wmma: element e of a lane is element lane * share + e % share of the matrix, row by row; the
- * standard leaves the layout open, and a and b of half precision hold every element twice ---- */
+/* ---- wmma. The standard leaves the layout open. Of a and b, element e of a lane is element
+ * lane * share + e of the matrix as it lies in memory; half precision holds every element twice. Of
+ * accumulators, which lie by rows, each register holds consecutive elements of all lanes. ---- */
 
-static int elements_of(const emu_insn *in, int n_regs, int at, emu_type t) {
-  return n_regs * in->more->bytes[at] / emu_type_bytes(t);
-}
+enum { PIECE = 16 }; /* most bytes that a lane accesses at once */
 
 static emu_type held_as(emu_type t) {
   return t == T_tf32 ? T_f32 : t;
 }
 
 /* addresses of one element in all lanes; the matrix and its stride are the same for all */
-static void wmma_addresses(const emu_warp *w, const emu_insn *in, int lane_element, int share,
+static void wmma_addresses(const emu_warp *w, const emu_insn *in, int element, int share,
                            uint64_t address[32]) {
-  const int *mode = in->more->mode;
-  int size = emu_type_bytes((emu_type)in->type);
-  uint64_t stride = emu_get(emu_src(w, in->o[2]), 0, 4);
+  const int *mode = in->more->mode, each = in->more->bytes[0] / emu_type_bytes((emu_type)in->type);
+  const bool by_columns = mode[2], accumulator = mode[3] == 2;
+  const uint64_t stride = emu_get(emu_src(w, in->o[2]), 0, 4);
+  const uint64_t size = (uint64_t)emu_type_bytes((emu_type)in->type);
+  const int line = by_columns && !accumulator ? mode[0] : mode[1];      /* a power of two */
+  const int shift = __builtin_ctz(line), first = element / each * each; /* of the register */
   emu_addresses(w, in, 1, mode[5], in->imm, address);
   for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    int index = lane * share + lane_element % share, row = index / mode[1],
-        column = index % mode[1];
-    uint64_t at = mode[2] ? (uint64_t)column * stride + (uint64_t)row
-                          : (uint64_t)row * stride + (uint64_t)column;
-    address[lane] += at * (uint64_t)size;
+    const uint64_t i = (uint64_t)(accumulator ? element + (EMU_LANES_N - 1) * first + lane * each
+                                              : lane * share + element);
+    const uint64_t outer = i >> shift, inner = i & (uint64_t)(line - 1);
+    address[lane] +=
+        (by_columns && accumulator ? inner * stride + outer : outer * stride + inner) * size;
   }
+}
+
+/* bytes of consecutive elements that a lane accesses at once */
+static int piece_of(const emu_warp *w, const emu_insn *in, int share) {
+  const int *mode = in->more->mode, size = emu_type_bytes((emu_type)in->type);
+  uint64_t address[32], any = emu_get(emu_src(w, in->o[2]), 0, 4) * (uint64_t)size;
+  const int most = mode[3] == 2 ? in->more->bytes[0] : PIECE;
+  const int n = share * size < most ? share * size : most;
+  emu_addresses(w, in, 1, mode[5], in->imm, address);
+  for (int lane = 0; lane < EMU_LANES_N; lane++) {
+    any |= address[lane];
+  }
+  return (mode[3] == 2 && mode[2]) || any % (uint64_t)n ? size : n;
+}
+
+/* moves `n` bytes of each lane, those from `from` on, between its registers and memory */
+static void move_piece(emu_warp *w, const emu_insn *in, int from, int n, uint8_t *memory[32],
+                       bool store) {
+  const int bytes = in->more->bytes[0], step = n < bytes ? n : bytes;
+  for (int o = 0; o < n; o += step) {
+    uint8_t *reg = (uint8_t *)emu_reg(w, in->more->ops[(from + o) / bytes]) + (from + o) % bytes;
+    for (int lane = 0; lane < EMU_LANES_N; lane++) {
+      uint8_t *at = reg + lane * bytes, *there = memory[lane] + o;
+      if (step == 4) {
+        memcpy(store ? there : at, store ? at : there, 4);
+      } else {
+        memcpy(store ? there : at, store ? at : there, (size_t)step);
+      }
+    }
+  }
+}
+
+static int wmma_move(emu_warp *w, const emu_insn *in, uint32_t mask, bool store) {
+  const emu_more *more = in->more;
+  const emu_access access = store ? ACCESS_WRITE : ACCESS_READ;
+  const int size = emu_type_bytes((emu_type)in->type),
+            share = more->mode[0] * more->mode[1] / EMU_LANES_N;
+  TRY(whole_warp(w, in, mask));
+  const int n = piece_of(w, in, share);
+  for (int from = 0; from < share * size; from += n) {
+    uint64_t address[32];
+    uint8_t *host[32], values[32 * PIECE], *lanes[32];
+    for (int lane = 0; lane < EMU_LANES_N; lane++) {
+      lanes[lane] = values + lane * n;
+    }
+    if (store) {
+      move_piece(w, in, from, n, lanes, true);
+    }
+    wmma_addresses(w, in, from / size, share, address);
+    TRY(emu_resolve(w, in, ~0u, more->space, address, n, access, host));
+    TRY(emu_account(w, in, ~0u, more->space, address, n, access, store ? values : NULL));
+    move_piece(w, in, from, n, host, store);
+  }
+  return RUN_ON;
 }
 
 int exec_wmmaload(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const emu_more *more = in->more;
-  emu_type t = (emu_type)in->type;
-  int rc = whole_warp(w, in, mask), size = emu_type_bytes(t);
-  int n = elements_of(in, more->n, 0, t), share = more->mode[0] * more->mode[1] / EMU_LANES_N;
-  int each = more->bytes[0] / size;
-  for (int e = 0; e < n && rc == RUN_ON; e++) {
-    uint64_t address[32];
-    uint8_t *host[32];
-    wmma_addresses(w, in, e, share, address);
-    rc = emu_resolve(w, in, ~0u, more->space, address, size, ACCESS_READ, host);
-    rc = rc || e >= share ? rc
-                          : emu_account(w, in, ~0u, more->space, address, size, ACCESS_READ, NULL);
-    for (int lane = 0; lane < EMU_LANES_N && !rc; lane++) {
-      memcpy((uint8_t *)emu_reg(w, more->ops[e / each]) + lane * more->bytes[0] + e % each * size,
-             host[lane], (size_t)size);
-    }
+  const int bytes = more->bytes[0], share = more->mode[0] * more->mode[1] / EMU_LANES_N;
+  const int n = share * emu_type_bytes((emu_type)in->type) / bytes; /* registers without copies */
+  TRY(wmma_move(w, in, mask, false));
+  for (int r = n; n && r < more->n; r++) {
+    memcpy(emu_reg(w, more->ops[r]), emu_reg(w, more->ops[r % n]), (size_t)bytes * EMU_LANES_N);
   }
-  return rc;
+  return RUN_ON;
 }
 
 int exec_wmmastore(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  const emu_more *more = in->more;
-  emu_type t = (emu_type)in->type;
-  int rc = whole_warp(w, in, mask), size = emu_type_bytes(t),
-      share = more->mode[0] * more->mode[1] / EMU_LANES_N;
-  int each = more->bytes[0] / size;
-  for (int e = 0; e < share && rc == RUN_ON; e++) {
-    uint64_t address[32];
-    uint8_t *host[32], values[32 * 8];
-    wmma_addresses(w, in, e, share, address);
+  return wmma_move(w, in, mask, true);
+}
+
+/* Gathers the lanes' shares of a or b: element e of a lane goes to lane * share + e, or, of one that
+ * lies in memory by columns of `line` elements, a power of two, to its place by rows. */
+static void wmma_gather(const emu_warp *w, const emu_insn *in, int at, emu_type t, int share,
+                        int line, bool by_columns, double *to) {
+  const int each = in->more->bytes[at] / emu_type_bytes(held_as(t)), shift = __builtin_ctz(line);
+  const int step = by_columns ? share * EMU_LANES_N >> shift : 1;
+  double v[EMU_LANES_N * 16];
+  for (int from = 0, r = at; from < share; from += each, r++) {
+    const int n = share - from < each ? share - from : each;
+    emu_decode_register(w, in, r, t, v);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      memcpy(values + lane * size,
-             (const uint8_t *)emu_src(w, more->ops[e / each]) + lane * more->bytes[0] +
-                 e % each * size,
-             (size_t)size);
+      const int first = lane * share + from;
+      double *d = to + (by_columns ? (first & (line - 1)) * step + (first >> shift) : first);
+      const double *s = v + lane * each;
+      if (n == 2) {
+        d[0] = s[0];
+        d[step] = s[1];
+      }
+      for (int e = 0; n != 2 && e < n; e++) {
+        d[e * step] = s[e];
+      }
     }
-    rc = emu_resolve(w, in, ~0u, more->space, address, size, ACCESS_WRITE, host);
-    rc = rc ? rc : emu_account(w, in, ~0u, more->space, address, size, ACCESS_WRITE, values);
-    for (int lane = 0; lane < EMU_LANES_N && !rc; lane++) {
-      memcpy(host[lane], values + lane * size, (size_t)size);
-    }
-  }
-  return rc;
-}
-
-static uint64_t wmma_get(const emu_warp *w, const emu_insn *in, int at, int size, int lane, int e) {
-  int bytes = in->more->bytes[at], each = bytes / size;
-  const uint8_t *s = emu_src(w, in->more->ops[at + e / each]);
-  return emu_get(s + lane * bytes + e % each * size, 0, size);
-}
-
-static void wmma_unpack(const emu_warp *w, const emu_insn *in, int at, int matrix, emu_type t,
-                        const emu_product *x) {
-  const int *mode = in->more->mode;
-  int rows = matrix == 1 ? mode[2] : mode[0], columns = matrix == 0 ? mode[2] : mode[1];
-  int size = emu_type_bytes(held_as(t)), share = rows * columns / EMU_LANES_N;
-  for (int i = 0; i < rows * columns; i++) {
-    double v = emu_element_value(wmma_get(w, in, at, size, i / share, i % share), t);
-    *emu_product_at(x, matrix, i / columns, i % columns) = v;
   }
 }
 
 int exec_wmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  PRODUCT(x);
-  int rc = whole_warp(w, in, mask);
-  if (rc != RUN_ON) {
-    return rc;
-  }
-  const int *mode = in->more->mode;
-  emu_type t = (emu_type)in->type;
-  for (int i = 0, at = in->o[1]; i < 3; at += in->o[2 + i], i++) {
-    wmma_unpack(w, in, at, i, (emu_type)mode[3 + i], &x);
+  double a[ROWS * COLS], b[ROWS * COLS], c[ROWS * COLS + EMU_LANES_N * 16];
+  const int *mode = in->more->mode, at_b = in->o[1] + in->o[2], at_c = at_b + in->o[3];
+  const emu_product x = {a, b, c, mode[2], mode[1]};
+  const emu_type t_c = (emu_type)mode[5], t_d = (emu_type)in->type;
+  TRY(whole_warp(w, in, mask));
+  wmma_gather(w, in, in->o[1], (emu_type)mode[3], mode[0] * mode[2] / EMU_LANES_N, mode[0],
+              in->imm & 1, a);
+  wmma_gather(w, in, at_b, (emu_type)mode[4], mode[2] * mode[1] / EMU_LANES_N, mode[2],
+              in->imm >> 1 & 1, b);
+  const int n = mode[0] * mode[1];
+  for (int i = 0, r = at_c; i < n; i += EMU_LANES_N * in->more->bytes[at_c] / emu_type_bytes(t_c)) {
+    emu_decode_register(w, in, r++, t_c, c + i);
   }
   emu_multiply(w, in, &x);
-  int size = emu_type_bytes(t), share = mode[0] * mode[1] / EMU_LANES_N, bytes = in->more->bytes[0],
-      each = bytes / size;
-  for (int i = 0; i < mode[0] * mode[1]; i++) {
-    uint64_t bits =
-        emu_element_bits(*emu_product_at(&x, 2, i / mode[1], i % mode[1]), t, in->flags & INSN_SAT);
-    int e = i % share;
-    memcpy((uint8_t *)emu_reg(w, in->more->ops[e / each]) + i / share * bytes + e % each * size,
-           &bits, (size_t)size);
+  for (int i = 0, r = 0; i < n; i += EMU_LANES_N * in->more->bytes[0] / emu_type_bytes(t_d)) {
+    emu_encode_register(w, in, r++, t_d, c + i);
   }
   return RUN_ON;
 }

@@ -2,6 +2,7 @@
 #include "emu_matrix.h"
 
 #include <math.h>
+#include <string.h>
 
 double emu_element_value(uint64_t bits, emu_type t) {
   switch (t) {
@@ -36,15 +37,6 @@ uint64_t emu_element_bits(double v, emu_type t, bool finite) {
   }
 }
 
-/* A double truncated to f32, as in tensor cores. */
-static double cut(double v) {
-  float f = (float)v;
-  if (isfinite(v) && fabs((double)f) > fabs(v)) {
-    f = emu_f32(emu_f32_bits(f) - 1);
-  }
-  return f;
-}
-
 /* How many products are added at once: 16 of halves from Hopper on, 8 before; in proportion for
  * other widths. */
 static int group_of(const emu_warp *w, emu_type t) {
@@ -52,33 +44,32 @@ static int group_of(const emu_warp *w, emu_type t) {
   return t == T_tf32 ? halves / 2 : emu_type_bytes(t) < 2 ? 2 * halves : halves;
 }
 
-void emu_multiply(const emu_warp *w, const emu_insn *in, const emu_product *x) {
-  int m = in->more->mode[0], n = in->more->mode[1], k = in->more->mode[2];
-  emu_type td = (emu_type)in->type;
-  int group = group_of(w, (emu_type)in->more->mode[3]);
-  for (int i = 0; i < m; i++) {
-    double *restrict c = emu_product_at(x, 2, i, 0);
-    for (int p = 0; p < k; p++) {
-      double a = *emu_product_at(x, 0, i, p);
-      const double *restrict b = emu_product_at(x, 1, p, 0);
-      for (int j = 0; j < n; j++) {
-        c[j] = td == T_f64 ? fma(a, b[j], c[j]) : c[j] + a * b[j];
-      }
-      for (int j = 0; (p + 1) % group == 0 && td == T_f32 && j < n; j++) {
-        c[j] = cut(c[j]);
-      }
-    }
+static const emu_product_loops *loops_of_host(void) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")) {
+    return &emu_product_avx2;
   }
+#endif
+  return &emu_product_base;
+}
+
+void emu_multiply(const emu_warp *w, const emu_insn *in, const emu_product *x) {
+  const int *mode = in->more->mode;
+  const emu_product_how how = in->type == T_f64   ? PRODUCT_fused
+                              : in->type == T_f32 ? PRODUCT_cut
+                                                  : PRODUCT_exact;
+  loops_of_host()->multiply(x, mode[0], mode[1], mode[2], group_of(w, (emu_type)mode[3]), how);
 }
 
 /* ---- the layouts of PTX ---- */
 
 /* Of element e of register r; each: elements in a register; m: rows of a. */
-static emu_position position_of(int matrix, int lane, int r, int e, int each, int m) {
+static inline emu_position position_of(int matrix, int lane, int r, int e, int each, int m) {
   int g = lane >> 2, t = lane & 3, i = r * each + e;
   if (matrix == 0) {
-    int blocks = m / 8;
-    return (emu_position){g + 8 * (r % blocks), r / blocks * 4 * each + t * each + e};
+    const int two = m > 8; /* rows g and g + 8 */
+    return (emu_position){g + 8 * (r & two), (r >> two) * 4 * each + t * each + e};
   }
   if (matrix == 1) {
     return (emu_position){r * 4 * each + t * each + e, g};
@@ -95,34 +86,71 @@ static int each_of(emu_type t) {
   return t == T_f64 ? 1 : 32 / bits_of(t);
 }
 
+void emu_decode_register(const emu_warp *w, const emu_insn *in, int op, emu_type t, double *to) {
+  const void *s = emu_src(w, in->more->ops[op]);
+  const int bits = bits_of(t), bytes = in->more->bytes[op], each = 8 * bytes / bits;
+  if (loops_of_host()->decode(t, s, EMU_LANES_N * each, to)) {
+    return;
+  }
+  for (int i = 0; i < EMU_LANES_N * each; i++) {
+    const uint64_t reg = emu_get(s, i / each, bytes) >> (i % each * bits);
+    to[i] = emu_element_value(bits == 64 ? reg : reg & ((UINT64_C(1) << bits) - 1), t);
+  }
+}
+
+void emu_encode_register(emu_warp *w, const emu_insn *in, int op, emu_type t, const double *from) {
+  uint8_t *d = emu_reg(w, in->more->ops[op]);
+  const int size = emu_type_bytes(t), n = EMU_LANES_N * in->more->bytes[op] / size;
+  const bool finite = in->flags & INSN_SAT;
+  if (!finite && loops_of_host()->encode(t, from, n, d)) {
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    emu_put(d, i, size, emu_element_bits(from[i], t, finite));
+  }
+}
+
+/* Registers wider than PTX's layout are not full. */
+static double *full_register(const emu_insn *in, int op, emu_type t, double *v) {
+  const int bytes = in->more->bytes[op], each = each_of(t), has = 8 * bytes / bits_of(t);
+  for (int i = 0; has > each && i < EMU_LANES_N * each; i++) {
+    v[i] = v[i / each * has + i % each];
+  }
+  return v;
+}
+
 void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int matrix, emu_type t,
                      double sign, const emu_product *x) {
-  int each = each_of(t), bits = bits_of(t);
+  const int each = each_of(t), m = in->more->mode[0];
+  double v[EMU_LANES_N * 16];
   for (int r = 0; r < n; r++) {
-    const void *s = emu_src(w, in->more->ops[at + r]);
+    emu_decode_register(w, in, at + r, t, v);
+    full_register(in, at + r, t, v);
+    for (int i = 0; sign < 0 && i < EMU_LANES_N * each; i++) {
+      v[i] = -v[i];
+    }
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      uint64_t reg = emu_get(s, lane, in->more->bytes[at + r]);
       for (int e = 0; e < each; e++) {
-        emu_position p = position_of(matrix, lane, r, e, each, in->more->mode[0]);
-        uint64_t one = bits == 64 ? reg : reg >> (bits * e) & ((UINT64_C(1) << bits) - 1);
-        *emu_product_at(x, matrix, p.row, p.column) = sign * emu_element_value(one, t);
+        const emu_position p = position_of(matrix, lane, r, e, each, m);
+        *emu_product_at(x, matrix, p.row, p.column) = v[lane * each + e];
       }
     }
   }
 }
 
 void emu_matrix_store(emu_warp *w, const emu_insn *in, int n, const emu_product *x) {
-  emu_type t = (emu_type)in->type;
-  int each = each_of(t), bits = bits_of(t);
+  const emu_type t = (emu_type)in->type;
+  const int each = each_of(t), m = in->more->mode[0];
+  double v[EMU_LANES_N * 16];
   for (int r = 0; r < n; r++) {
+    const int has = in->more->bytes[r] / emu_type_bytes(t);
+    memset(v, 0, sizeof v);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      uint64_t reg = 0;
       for (int e = 0; e < each; e++) {
-        emu_position p = position_of(2, lane, r, e, each, in->more->mode[0]);
-        double v = *emu_product_at(x, 2, p.row, p.column);
-        reg |= emu_element_bits(v, t, in->flags & INSN_SAT) << (bits * e % 64);
+        const emu_position p = position_of(2, lane, r, e, each, m);
+        v[lane * has + e] = *emu_product_at(x, 2, p.row, p.column);
       }
-      emu_put(emu_reg(w, in->more->ops[r]), lane, in->more->bytes[r], reg);
     }
+    emu_encode_register(w, in, r, t, v);
   }
 }

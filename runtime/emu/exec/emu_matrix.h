@@ -2,16 +2,12 @@
 #ifndef EMU_MATRIX_H
 #define EMU_MATRIX_H
 
+#include "emu_product.h"
 #include "emu_state.h"
 
 typedef struct emu_position {
   int row, column;
 } emu_position;
-
-typedef struct emu_product { /* of mma and wgmma: c + a b, row by row */
-  double *a, *b, *c;
-  int depth, columns; /* room of a row: of a; of b and c */
-} emu_product;
 
 /* emu_product_at -- matrix: 0 a, 1 b, 2 c */
 static inline double *emu_product_at(const emu_product *x, int matrix, int row, int column) {
@@ -24,6 +20,10 @@ static inline double *emu_product_at(const emu_product *x, int matrix, int row, 
  * tf32 are ignored */
 double emu_element_value(uint64_t bits, emu_type t);
 uint64_t emu_element_bits(double v, emu_type t, bool finite);
+/* emu_decode_register, emu_encode_register -- operand `op` of the instruction: all elements of its
+ * lanes, one after the other, as numbers; at most 512 */
+void emu_decode_register(const emu_warp *w, const emu_insn *in, int op, emu_type t, double *to);
+void emu_encode_register(emu_warp *w, const emu_insn *in, int op, emu_type t, const double *from);
 /* emu_matrix_load -- sign times a matrix of PTX's layouts, from the registers ops[at] to
  * ops[at + n - 1]; emu_matrix_store -- c to the first n */
 void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int matrix, emu_type t,
