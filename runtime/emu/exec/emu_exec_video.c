@@ -57,6 +57,12 @@ static uint32_t mad(const int *mode, int64_t a, int64_t b, uint32_t c) {
   return (uint32_t)(flags & VIDEO_sat ? clamp(v, 32, is_signed) : v);
 }
 
+/* The intermediate result has 34 bits and the sign of d's type: of an unsigned one, a negative number
+ * is a large one (observed on an H100). */
+static wide saturate(wide v, int width, bool is_signed) {
+  return clamp(!is_signed && v < 0 ? v + ((wide)1 << 34) : v, width, is_signed);
+}
+
 static uint32_t scalar(const int *mode, uint32_t x, uint32_t y, uint32_t c) {
   const int flags = mode[2], to = mode[4] & 0xff, width = mode[4] >> 8;
   const int64_t a = part_of(x, mode[3] & 0xff, mode[3] >> 8 & 0xff, flags & VIDEO_signed_a);
@@ -65,7 +71,7 @@ static uint32_t scalar(const int *mode, uint32_t x, uint32_t y, uint32_t c) {
     return mad(mode, a, b, c);
   }
   wide v = compute(mode, a, b), with = flags & VIDEO_signed_d ? (wide)(int32_t)c : (wide)c;
-  v = flags & VIDEO_sat ? clamp(v, width, flags & VIDEO_signed_d) : v;
+  v = flags & VIDEO_sat ? saturate(v, width, flags & VIDEO_signed_d) : v;
   switch (mode[5] & 0xff) {
   case SECOND_add: return (uint32_t)(v + with);
   case SECOND_min: return (uint32_t)(v < with ? v : with);
