@@ -51,7 +51,7 @@ typedef struct rt_info {
 typedef struct rt_function_info {
   int regs, threads_max;
   int64_t smem_static, local_nbytes; /* local: spills and stack, per thread */
-  bool grid_barrier; /* known to need a cooperative launch: it calls grid.sync() */
+  bool grid_barrier;                 /* known to need a cooperative launch: it calls grid.sync() */
 } rt_function_info;
 
 /* A tensor for bulk copies: up to 5 dimensions, the first contiguous. */
@@ -107,10 +107,11 @@ typedef struct rt_texture {
   int channels;
   uint64_t width, height, pitch; /* texels, and bytes between rows, a multiple of 32; height 0:
                                     linear memory, which tex1Dfetch reads by index */
-  rt_edge edge[3];               /* what is outside. Wrap and mirror need normalized_coords */
-  bool linear;                   /* interpolate texels; else take the one that covers the point */
-  bool normalized_coords;        /* from 0 to 1; else from 0 to the number of texels */
-  bool normalized;               /* integers of 8 and 16 bits read as f32 from 0 or -1 to 1 */
+  rt_edge edge[3]; /* what is outside. Wrap and mirror need normalized_coords. A card interpolates
+                      one dimension as two: with a border in the second, all reads are halved */
+  bool linear;     /* interpolate texels; else take the one that covers the point */
+  bool normalized_coords; /* from 0 to 1; else from 0 to the number of texels */
+  bool normalized;        /* integers of 8 and 16 bits read as f32 from 0 or -1 to 1 */
 } rt_texture;
 
 typedef struct rt_device rt_device;

@@ -96,6 +96,12 @@ static int read_nearest(emu_warp *w, const emu_insn *in, lookup *x) {
   return rc;
 }
 
+/* A card interpolates one dimension as the row 0 of two, whose centre is at 1/2: a border in the
+ * second dimension has half of the weight. src: test_texture on an H100; of layers it is assumed. */
+static double share_of_rows(const lookup *x) {
+  return x->dims == 1 && x->o->edge[1] == EDGE_border ? 0.5 : 1;
+}
+
 /* The sum has at most 24 more bits than a texel: it is rounded once. */
 static int read_filtered(emu_warp *w, const emu_insn *in, lookup *x) {
   double sum[CHANNELS][32] = {{0}};
@@ -120,7 +126,7 @@ static int read_filtered(emu_warp *w, const emu_insn *in, lookup *x) {
   }
   for (int c = 0; c < CHANNELS; c++) {
     for (int i = 0; i < EMU_LANES_N; i++) {
-      x->out[c][i] = emu_f32_bits((float)sum[c][i]);
+      x->out[c][i] = emu_f32_bits((float)(sum[c][i] * share_of_rows(x)));
     }
   }
   return RUN_ON;
