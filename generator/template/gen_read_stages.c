@@ -488,8 +488,9 @@ static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n
   gen_workspace *w = GEN_MAKE(r, gen_workspace, MAX_WORKSPACES);
   scope s = {r, p, kinds, &whole, NULL, NULL};
   p->workspaces = w;
-  p->n_codes = n_algorithms ? n_algorithms : 1;
-  p->codes = GEN_MAKE(r, gen_device_code, p->n_codes);
+  p->codes = GEN_MAKE(r, gen_device_code, n_algorithms ? n_algorithms : 1);
+  p->n_codes =
+      n_algorithms ? n_algorithms : 1; /* once they are there: closing frees what they hold */
   read_flags(r, p, kinds);
   read_workspaces(&s, w);
   if (n_algorithms) {

@@ -28,6 +28,7 @@ tunes() {
   [ $status = 0 ] || grep -q "^autotune: " "$folder/err" || complain "not ours: $what"
   "$autotune" db verify --db "$folder/db" >"$folder/verify" 2>&1 || complain "$(cat "$folder/verify") after $what"
   [ "$(rows n=1000)" -ge "$(grep -c '"event":"trial"' "$folder/out")" ] || complain "a trial is lost: $what"
+  [ $status != 0 ] || [ "$(rows n=1000)" -gt 0 ] || complain "another problem was tuned: $what"
   [ "$(rows n=500)" = "$before" ] || complain "an earlier trial is lost: $what"
 }
 

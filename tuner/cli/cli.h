@@ -216,7 +216,7 @@ int cli_open_template(const cli *c, arena *a, gen_template **t, err *e);
 /* cli_param -- a parameter of the template by name, which may be NULL; err ERR_USAGE lists them */
 int cli_param(const gen_template *t, const char *name, size_t *out, err *e);
 /* cli_fields -- append the words after the first, with blanks between them */
-void cli_fields(const cli *c, str *out);
+int cli_fields(const cli *c, str *out, err *e);
 /* cli_problem -- from the words after the family */
 int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e);
 

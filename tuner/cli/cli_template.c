@@ -104,15 +104,16 @@ int cli_open_template(const cli *c, arena *a, gen_template **t, err *e) {
   return gen_open(&o, name, t, e);
 }
 
-void cli_fields(const cli *c, str *out) {
+int cli_fields(const cli *c, str *out, err *e) {
   for (size_t i = 1; i < c->n_words; i++) {
     str_addf(out, "%s%s", i > 1 ? " " : "", c->words[i]);
   }
+  return out->failed ? err_nomem(e) : 0;
 }
 
 int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e) {
   auto_str text = {0};
-  cli_fields(c, &text);
+  TRY(cli_fields(c, &text, e));
   return gen_problem_parse(t, str_text(&text), p, e);
 }
 

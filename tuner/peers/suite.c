@@ -154,7 +154,7 @@ static int expand(gen_template *t, char *const *words, size_t n, const char *cho
     TRY(expand_with(t, words, n, chosen, &value, a, s, e));
     TRY(values_next(&v, &value, e));
   }
-  return 0;
+  return value.failed ? err_nomem(e) : 0;
 }
 
 int suite_expand(gen_template *t, const char *common, const char *line, arena *a, suite *out,

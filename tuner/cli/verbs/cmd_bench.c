@@ -292,7 +292,7 @@ static int bench_all(bench_run *r, err *e) {
 
 static int one_problem(bench_run *r, err *e) {
   auto_str text = {0};
-  cli_fields(r->c, &text);
+  TRY(cli_fields(r->c, &text, e));
   const char *texts[] = {str_text(&text)};
   return suite_of(r->place.t, texts, 1, &r->memory, &r->suite, e);
 }

@@ -44,7 +44,7 @@ static void add_sizes(const compare_run *r, str *line) {
 static int open_problems(compare_run *r, err *e) {
   auto_str line = {0};
   add_sizes(r, &line);
-  cli_fields(r->c, &line);
+  TRY(cli_fields(r->c, &line, e));
   return suite_expand(r->place.t, "", str_text(&line), &r->memory, &r->suite, e);
 }
 

@@ -63,7 +63,7 @@ static int open_problem(importer *in, err *e) {
   gen_options o;
   const cli *c = in->c;
   auto_str words = {0};
-  cli_fields(c, &words);
+  TRY(cli_fields(c, &words, e));
   const char *text = c->n_words > 1 ? str_text(&words) : in->rows.origin.problem;
   if (!text) {
     return err_at(e, ERR_USAGE, in->rows.path,

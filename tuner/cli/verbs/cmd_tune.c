@@ -12,7 +12,7 @@ static int read_one(tuning *x, err *e) {
 /* --sizes; the words are fields of all its problems. */
 static int read_list(tuning *x, err *e) {
   auto_str common = {0};
-  cli_fields(x->c, &common);
+  TRY(cli_fields(x->c, &common, e));
   return sizes_read(x->t, x->c->sizes, str_text(&common), &x->memory, &x->problems, e);
 }
 
