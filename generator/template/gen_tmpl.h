@@ -199,7 +199,7 @@ typedef struct tmpl {
   size_t n_base;
   const gen_suggested *untuned;
   size_t n_untuned;
-  const char *kinds;         /* of data that finalists are timed on; NULL: the fills' own */
+  const char *kinds;          /* of data that finalists are timed on; NULL: the fills' own */
   const gen_expr *kinds_when; /* for which problems; NULL: all */
 
   gen_sources sources;

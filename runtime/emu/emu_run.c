@@ -194,16 +194,22 @@ static int push_children(emu_device *d, emu_children *stack, emu_children *c, er
   return 0;
 }
 
-static int run_grid(emu_device *d, emu_launch *l, emu_children *stack, err *e) {
-  emu_children children = {0};
-  l->children = &children;
+static int run_alone(emu_device *d, emu_launch *l, emu_children *children, err *e) {
+  l->children = children;
   if (d->checks && l->module->has_textures) {
     emu_objects_settle(&d->objects, &d->heap);
   }
   emu_publish_open(l);
-  int rc = emu_launch_run(l, host_threads(d), take_cost, d, e);
+  const int rc = emu_launch_run(l, host_threads(d), take_cost, d, e);
   emu_publish_close(l);
   d->now += rc ? 0 : d->stats.sec;
+  l->children = NULL;
+  return rc;
+}
+
+static int run_grid(emu_device *d, emu_launch *l, emu_children *stack, err *e) {
+  emu_children children = {0};
+  int rc = run_alone(d, l, &children, e);
   rc = rc ? rc : push_children(d, stack, &children, e);
   free(children.p);
   return rc;

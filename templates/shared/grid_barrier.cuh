@@ -10,7 +10,8 @@ __device__ __forceinline__ void grid_barrier(unsigned long long *counter) {
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
     const unsigned long long blocks = (unsigned long long)gridDim.x * gridDim.y * gridDim.z;
     __threadfence();
-    const unsigned long long before = atomicAdd(counter, 1ull), all = (before / blocks + 1) * blocks;
+    const unsigned long long before = atomicAdd(counter, 1ull),
+                             all = (before / blocks + 1) * blocks;
     unsigned long long now;
     do {
       asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(counter) : "memory");

@@ -61,7 +61,8 @@ static void store_quad(emu_warp *w, const emu_insn *in, int q, const emu_product
 }
 
 int exec_mmaquad(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  double a[4][QUAD * QUAD_DEPTH], b[4][QUAD_DEPTH * QUAD], c[4][QUAD * QUAD];
+  double a[4][QUAD * QUAD_DEPTH] = {{0}}, b[4][QUAD_DEPTH * QUAD] = {{0}};
+  double c[4][QUAD * QUAD] = {{0}};
   TRY(emu_warp_sync(w, in, mask, ~0u));
   for (int q = 0; q < 4; q++) { /* the results may be operands of the next product */
     const emu_product x = {a[q], b[q], c[q], QUAD_DEPTH, QUAD};

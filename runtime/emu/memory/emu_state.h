@@ -101,7 +101,7 @@ typedef struct emu_warp {
   int index, current;
   uint32_t plain_stores; /* to global memory, counted where they are checked (emu_publish.h) */
   uint32_t live, carry;
-  const emu_lane_fn *select; /* stores some lanes of a result, by type */
+  const emu_lane_fn *select;       /* stores some lanes of a result, by type */
   emu_frag frags[EMU_LANES_N + 2]; /* one may be empty temporarily */
   int n_frags;
   uint64_t steps, slice_end;
