@@ -181,6 +181,9 @@ static inline const void *loaded_pointer(const operand *o, const void *const *ar
          : o->from == WORKSPACE ? &workspaces[o->index]
                                 : o->constant;
 }
+/* loaded_graphs_check -- err ERR_USAGE: a graph would keep a texture object that launches with other
+ * buffers replace (run_textures.c) */
+int loaded_graphs_check(const rt_loaded *l, const gen_plan *plan, err *e);
 /* loaded_graphs_free -- those recorded by loaded_launch_steps */
 void loaded_graphs_free(rt_loaded *l);
 

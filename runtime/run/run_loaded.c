@@ -393,6 +393,7 @@ static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, 
   for (; l->n_stages < plan->n; l->n_stages++) {
     TRY(make_stage(l, t, plan, &plan->launches[l->n_stages], &l->stages[l->n_stages], e));
   }
+  TRY(loaded_graphs_check(l, plan, e));
   TRY(loaded_order_new(l, plan, e));
   l->in_steps = l->fills || l->n_loops || l->order;
   return 0;

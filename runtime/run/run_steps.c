@@ -156,6 +156,22 @@ static int launch_all(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr
   return 0;
 }
 
+int loaded_graphs_check(const rt_loaded *l, const gen_plan *plan, err *e) {
+  for (size_t i = 0; i < plan->n; i++) {
+    const gen_launch *from = &plan->launches[i];
+    const bool graph = from->loop && from->loop->graph;
+    for (size_t k = 0; graph && k < l->stages[i].n_textures; k++) {
+      if (!l->stages[i].textures[k].of_array) {
+        return err_set(e, ERR_USAGE,
+                       "kernel %s reads a texture of a buffer in a loop that is launched as a "
+                       "graph: read it from an array, or let the host launch each iteration",
+                       from->kernel);
+      }
+    }
+  }
+  return 0;
+}
+
 void loaded_graphs_free(rt_loaded *l) {
   for (size_t i = 0; i < l->graphs.n; i++) {
     free_graph(l->d, l->graphs.list[i]);

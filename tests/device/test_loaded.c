@@ -2,33 +2,8 @@
  * stages, shared images, and what is refused. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "fake_device.h"
-#include "run.h"
+#include "loaded_fixture.h"
 
-typedef struct call { /* the last arguments of the kernel "look" */
-  uint64_t n, args[8];
-} call;
-
-static call last_call;
-
-static void look(fake *f, void **args) {
-  (void)f;
-  last_call.n++;
-  for (int i = 0; i < 4; i++) {
-    last_call.args[i] = FAKE_ARG(args, i, uint64_t);
-  }
-}
-
-static const fake_function look_only[] = {{"look", look, 1e-6}, {NULL, NULL, 0}};
-
-static const gen_arg look_args[] = {{.name = "n", .type = "i64", .dir = GEN_SCALAR, .value = "n"},
-                                    {.name = "a", .type = "f64", .dir = GEN_SCALAR},
-                                    {.name = "x", .type = "u8", .dir = GEN_INOUT}};
-static const gen_template look_template = {.name = "look", .args = look_args, .n_args = 3};
-static const gen_operand look_operands[] = {{.from = GEN_FROM_ARG, .index = 0},
-                                            {.from = GEN_FROM_ARG, .index = 1},
-                                            {.from = GEN_FROM_WORKSPACE, .index = 1},
-                                            {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 77}};
 static const gen_operand set_workspace = {.from = GEN_FROM_WORKSPACE, .index = 0};
 static const gen_operand set_argument = {.from = GEN_FROM_ARG, .index = 2};
 
@@ -534,110 +509,6 @@ TEST(test_nothing_to_launch) {
   assert_int_equal(rt_loaded_new(&f.device, NULL, 0, &look_template, &plan, &l, &e), 0);
   assert_int_equal(rt_loaded_launch(l, NULL, NULL, &e), 0);
   rt_loaded_free(l);
-  assert_int_equal(f.live, 0);
-}
-
-/* ---- textures ---- */
-
-static struct {
-  int made, live, arrays, copies;
-  rt_texture last;
-  rt_array_copy copy;
-} textures;
-
-static int texture_new(rt_device *d, const rt_texture *t, rt_object *o, err *e) {
-  (void)d, (void)e;
-  textures.last = *t;
-  textures.live++;
-  *o = (rt_object)++textures.made;
-  return 0;
-}
-
-static int texture_free(rt_device *d, rt_object o, err *e) {
-  (void)d, (void)e;
-  assert_true(o > 0 && o <= (rt_object)textures.made);
-  textures.live--;
-  return 0;
-}
-
-static int array_new(rt_device *d, const rt_array_shape *shape, rt_array **a, err *e) {
-  (void)d, (void)e;
-  assert_true(shape->dims[0] == 4 && shape->dims[1] == 3 && shape->channels == 2);
-  textures.arrays++;
-  *a = (rt_array *)&textures;
-  return 0;
-}
-
-static void array_free(rt_device *d, rt_array *a) {
-  (void)d;
-  assert_ptr_equal(a, &textures);
-  textures.arrays--;
-}
-
-static int array_copy(rt_device *d, rt_array *a, const rt_array_copy *c, rt_stream s, err *e) {
-  (void)d, (void)a, (void)s, (void)e;
-  textures.copies++;
-  textures.copy = *c;
-  return 0;
-}
-
-/* Launches with one object for each of n buffers, twice each; returns the loaded plan. */
-static rt_loaded *launch_textures(fake *f, const gen_texture *x, int n) {
-  err e = {0};
-  rt_loaded *l;
-  const gen_operand operands[] = {{.from = GEN_FROM_TEXTURE, .nbytes = 8, .texture = x},
-                                  {.from = GEN_FROM_VALUE, .nbytes = 8},
-                                  {.from = GEN_FROM_VALUE, .nbytes = 8},
-                                  {.from = GEN_FROM_VALUE, .nbytes = 8}};
-  const uint64_t values[] = {0, 0, 0};
-  const gen_launch launch = {"look", {1, 1, 1}, {32, 1, 1}, .operands = operands, .n_operands = 4};
-  const gen_plan plan = {.launches = &launch, .n = 1, .values = values};
-  memset(&textures, 0, sizeof textures);
-  assert_ok(rt_loaded_new(&f->device, "x", 1, &look_template, &plan, &l, &e), &e);
-  for (int i = 0; i < 2 * n; i++) {
-    const rt_ptr at = 512 * (rt_ptr)(1 + i / 2);
-    const void *args[] = {NULL, NULL, &at};
-    assert_ok(rt_loaded_launch(l, NULL, args, &e), &e);
-    assert_int_equal(last_call.args[0], x->array ? 1 : 1 + i / 2);
-  }
-  return l;
-}
-
-/* An object is made once for each buffer, the oldest making room for new ones; an array has one, and is
- * filled by every launch. */
-TEST(test_textures) {
-  enum { MOST = 4096 };
-  fake f;
-  rt_device_ops able = fake_ops;
-  gen_texture x = {.at = {.from = GEN_FROM_ARG, .index = 2},
-                   .type = DTYPE_f32,
-                   .rank = 2,
-                   .channels = 2,
-                   .dims = {4, 3},
-                   .strides = {{.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 16}},
-                   .how = {.edge = {GEN_WRAP, GEN_BORDER}, .linear = true}};
-  able.texture_new = texture_new;
-  able.texture_free = texture_free;
-  able.array_new = array_new;
-  able.array_free = array_free;
-  able.array_copy = array_copy;
-  fake_init(&f, look_only);
-  f.device.ops = &able;
-  rt_loaded *l = launch_textures(&f, &x, MOST + 3);
-  assert_int_equal(textures.made, MOST + 3);
-  assert_int_equal(textures.live, MOST);
-  assert_true(textures.last.width == 4 && textures.last.height == 3 && textures.last.pitch == 64);
-  assert_true(textures.last.linear && !textures.last.normalized_coords);
-  assert_true(textures.last.edge[0] == RT_EDGE_WRAP && textures.last.edge[1] == RT_EDGE_BORDER);
-  rt_loaded_free(l);
-  assert_int_equal(textures.live, 0);
-  x.array = true;
-  l = launch_textures(&f, &x, 3);
-  assert_true(textures.made == 1 && textures.copies == 6 && textures.arrays == 1);
-  assert_true(textures.copy.device == 3 * 512 && textures.copy.pitch == 64 &&
-              textures.copy.rows == 3 && textures.copy.texel == 8);
-  rt_loaded_free(l);
-  assert_true(textures.live == 0 && textures.arrays == 0);
   assert_int_equal(f.live, 0);
 }
 
