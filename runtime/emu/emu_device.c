@@ -111,11 +111,8 @@ static int emu_copy_op(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_s
   }
   TRY(note_memory(self(d), s, "a copy", to, from, nbytes, e));
   memmove(target, source, nbytes);
-  uint8_t *state = h->state + (to - EMU_GLOBAL_BASE), constant = *state & BYTE_CONST;
-  memmove(state, h->state + (from - EMU_GLOBAL_BASE), nbytes);
-  for (size_t i = 0; constant && i < nbytes; i++) { /* kernels still may not write it */
-    state[i] |= BYTE_CONST;
-  }
+  emu_heap_move_states(h->state + (to - EMU_GLOBAL_BASE), h->state + (from - EMU_GLOBAL_BASE),
+                       nbytes);
   self(d)->now += (double)nbytes * 2 / emu_bandwidth(self(d));
   return 0;
 }

@@ -177,21 +177,24 @@ static int last_first(const void *left, const void *right) {
                                 : b->order - a->order;
 }
 
-/* Puts a grid's children on the stack of grids to run, tail launches below the others. */
+/* Puts a grid's children on the stack of grids to run, tail launches below the others; frees the
+ * parameters of those that were never launched, or that the stack has no room for. */
 static int push_children(emu_device *d, emu_children *stack, emu_children *c, err *e) {
+  int rc = 0;
   if (c->n) {
     qsort(c->p, (size_t)c->n, sizeof *c->p, last_first);
   }
   for (int i = 0; i < c->n; i++) {
-    if (c->p[i].state == CHILD_BUFFER) {
-      emu_heap_release(&d->heap, c->p[i].params);
-    } else if (array_reserve(&stack->p, (size_t)stack->n + 1, &stack->capacity, sizeof *c->p)) {
+    const bool launched = c->p[i].state != CHILD_BUFFER;
+    if (launched &&
+        array_reserve(&stack->p, (size_t)stack->n + 1, &stack->capacity, sizeof *c->p)) {
       stack->p[stack->n++] = c->p[i];
     } else {
-      return err_nomem(e);
+      emu_heap_release(&d->heap, c->p[i].params);
+      rc = launched ? err_nomem(e) : rc;
     }
   }
-  return 0;
+  return rc;
 }
 
 static int run_alone(emu_device *d, emu_launch *l, emu_children *children, err *e) {
@@ -209,10 +212,10 @@ static int run_alone(emu_device *d, emu_launch *l, emu_children *children, err *
 
 static int run_grid(emu_device *d, emu_launch *l, emu_children *stack, err *e) {
   emu_children children = {0};
-  int rc = run_alone(d, l, &children, e);
-  rc = rc ? rc : push_children(d, stack, &children, e);
+  const int rc = run_alone(d, l, &children, e);
+  const int pushed = push_children(d, stack, &children, rc ? NULL : e);
   free(children.p);
-  return rc;
+  return rc ? rc : pushed;
 }
 
 static int refuse_child(emu_device *d, const emu_child *c, const err *why, err *e) {
@@ -260,14 +263,15 @@ static int run_child(emu_device *d, const emu_launch *host, rt_module *m, const 
 static int run_children(emu_device *d, const emu_launch *host, rt_module *m, emu_children *stack,
                         int rc, err *e) {
   rt_emu_stats first = d->stats;
+  err why = {0};
   int cluster[3];
   memcpy(cluster, d->cluster, sizeof cluster);
   memset(d->cluster, 0, sizeof cluster); /* asked for by the host's launch */
   for (int grids = 0; stack->n; grids++) {
     const emu_child c = stack->p[--stack->n];
     if (!rc && grids == GRIDS_MAX) {
-      rc = err_at(e, ERR_LAUNCH, c.place, "kernels have launched %d grids: an endless chain?",
-                  GRIDS_MAX);
+      err_set(&why, ERR_LAUNCH, "%d grids have run before: an endless chain?", GRIDS_MAX);
+      rc = refuse_child(d, &c, &why, e);
     }
     if (!rc) {
       rc = run_child(d, host, m, &c, stack, e);

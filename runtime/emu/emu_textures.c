@@ -148,9 +148,9 @@ static int device_row(emu_device *d, uint64_t at, uint64_t n, row *r, err *e) {
 static void move_row(const row *to, const row *from, uint64_t n) {
   memmove(to->bytes, from->bytes, n);
   if (to->state && from->state) {
-    memmove(to->state, from->state, n);
+    emu_heap_move_states(to->state, from->state, n);
   } else if (to->state) {
-    memset(to->state, BYTE_ALLOCATED | BYTE_WRITTEN, n);
+    memset(to->state, BYTE_ALLOCATED | BYTE_WRITTEN | (*to->state & BYTE_CONST), n);
   }
 }
 
@@ -223,7 +223,7 @@ int emu_array_copy_op(rt_device *dev, rt_array *a, const rt_array_copy *c, rt_st
 /* ---- objects ---- */
 
 static int memory_texels(emu_device *d, const rt_texture *t, emu_texels *out, err *e) {
-  enum { ALIGN = 256, PITCH = 32 };
+  enum { ALIGN = 256, PITCH = 32 }; /* ALIGN: of our allocations; cards ask for 512 */
   const uint64_t dims[] = {t->width, t->height, 0};
   const int nbytes = (int)dtype_nbytes(t->type) * t->channels;
   if (!has_format(t->type, t->channels)) {

@@ -56,13 +56,16 @@ static int parameter_buffer(emu_warp *w, const emu_insn *in, int lane, const uin
     memcpy(&c->smem, args[3], sizeof c->smem);
   }
   pthread_mutex_unlock(&l->lock);
+  if (!c) {
+    emu_heap_release(l->heap, buffer);
+  }
   *result = c ? buffer : 0;
   return RUN_ON;
 }
 
-/* the child with this buffer, now launched; NULL: there is none. *pending: how many are */
-static const emu_child *launched(emu_launch *l, uint64_t buffer, uint64_t stream, const char *place,
-                                 int *pending) {
+/* notes that the child with this buffer is launched; false: there is none. *pending: how many are */
+static bool launched(emu_launch *l, uint64_t buffer, uint64_t stream, const char *place,
+                     int *pending) {
   emu_children *all = l->children;
   emu_child *c = NULL;
   pthread_mutex_lock(&l->lock);

@@ -216,7 +216,7 @@ static int reduce(emu_warp *w, const emu_insn *in, const access *x) {
   w->block->worker->traffic.atomics += (uint64_t)__builtin_popcount(x->mask);
   for (uint32_t left = x->mask; left; left &= left - 1) {
     const int i = __builtin_ctz(left);
-    const uint64_t value = emu_get(emu_src(w, in->more->ops[0]), i, x->nbytes);
+    const uint64_t value = emu_get(emu_src(w, in->more->ops[0]), i, in->more->bytes[0]);
     emu_atomic_update(as, in->more->mode[3], x->host[i], value, 0);
   }
   return RUN_ON;

@@ -262,7 +262,7 @@ bool emu_heap_release(emu_heap *h, uint64_t address) {
   bool found = a && a->alive && a->offset == address - EMU_GLOBAL_BASE;
   if (found) {
     a->alive = false;
-    a->name = NULL; /* the module has it, and goes */
+    a->name = NULL; /* it belongs to the module, which may be unloaded */
     h->used -= a->nbytes;
     memset(h->state + a->offset, BYTE_FREED, a->nbytes);
     if (a->shared) {
@@ -304,6 +304,14 @@ bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *
     *nbytes = a.nbytes;
   }
   return inside;
+}
+
+void emu_heap_move_states(uint8_t *to, const uint8_t *from, uint64_t n) {
+  const uint8_t constant = n ? *to & BYTE_CONST : 0;
+  memmove(to, from, n);
+  for (uint64_t i = 0; i < n; i++) {
+    to[i] = (uint8_t)((to[i] & ~BYTE_CONST) | constant);
+  }
 }
 
 void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n) {

@@ -57,6 +57,8 @@ int emu_heap_alloc_shared(emu_heap *h, uint64_t nbytes, uint64_t *address, err *
 bool emu_heap_release(emu_heap *h, uint64_t address);
 /* emu_heap_host -- host address, if [address, address + n) is inside one allocation; else NULL */
 uint8_t *emu_heap_host(emu_heap *h, uint64_t address, uint64_t n);
+/* emu_heap_move_states -- of n bytes that are copied; whether they are constant stays a property of the place */
+void emu_heap_move_states(uint8_t *to, const uint8_t *from, uint64_t n);
 void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n);
 /* emu_heap_at -- the allocation that contains an address, also a freed one; false: none */
 bool emu_heap_at(emu_heap *h, uint64_t address, emu_alloc *out);

@@ -166,7 +166,7 @@ static int report(emu_warp *w, const emu_insn *in, int lane, uint64_t address, i
                   const emu_origin *o) {
   const emu_launch *l = w->launch;
   const uint64_t b = o->block - l->tag_base;
-  const emu_func *f = l->module->funcs[o->func];
+  const emu_func *f = l->module->funcs[(int)o->func < l->module->n_funcs ? o->func : 0];
   char place[140];
   str text = {0};
   emu_place_text(w, &f->code[(int)o->pc < f->n ? o->pc : 0], place, sizeof place);
@@ -188,12 +188,11 @@ EMU_GUEST static int check_load(emu_warp *w, const emu_insn *in, uint32_t mask,
     const int lane = __builtin_ctz(left);
     for (int i = 0; i < n; i += GRANULE) {
       const emu_origin *at = origin_of(l->heap, address[lane] + (uint64_t)i);
-      const uint64_t by = at ? (uint64_t)at->block - l->tag_base : UINT64_MAX;
-      if (by < l->n_blocks && by != w->block->linear) {
-        const emu_origin o = *at;
-        if (unfenced(w->block, &l->publications[by], &o)) {
-          return report(w, in, lane, address[lane], n, &o);
-        }
+      const emu_origin o = at ? *at : (emu_origin){0}; /* other threads may write it */
+      const uint64_t by = (uint64_t)o.block - l->tag_base;
+      if (by < l->n_blocks && by != w->block->linear &&
+          unfenced(w->block, &l->publications[by], &o)) {
+        return report(w, in, lane, address[lane], n, &o);
       }
     }
   }
