@@ -62,6 +62,11 @@ static int new_array(cudart *c, struct cudaArray *a, err *e) {
   return c->d->ops->array_new(c->d, &s, &a->array, e);
 }
 
+/* false: NULL, or gone with the device that cudaDeviceReset closed */
+static bool is_alive(const cudart *c, cudaArray_const_t a) {
+  return a && a->generation == c->generation;
+}
+
 cudaError_t emu_cudaMalloc3DArray(cudaArray_t *out, const struct cudaChannelFormatDesc *desc,
                                   struct cudaExtent extent, unsigned flags) {
   err e = {0};
@@ -88,7 +93,7 @@ cudaError_t emu_cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormat
 
 cudaError_t emu_cudaFreeArray(cudaArray_t a) {
   CUDART_ENTER(c);
-  if (a && a->generation == c->generation) {
+  if (is_alive(c, a)) {
     c->d->ops->array_free(c->d, a->array);
   }
   free(a);
@@ -121,6 +126,9 @@ static cudaError_t copy(cudaArray_const_t a, rt_array_copy *how, const void *mem
                         const char *call) {
   err e = {0};
   CUDART_ENTER(c);
+  if (!is_alive(c, a)) {
+    return cudart_leave(c, cudaErrorInvalidResourceHandle);
+  }
   how->texel = a->texel;
   if (rt_emu_is_address(c->d, cudart_address(memory))) {
     how->device = cudart_address(memory);
@@ -177,10 +185,10 @@ cudaError_t emu_cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_con
 static cudaError_t copy_bytes(cudaArray_const_t a, size_t x, size_t y, const void *memory, size_t n,
                               bool out, const char *call) {
   const size_t row = a->extent.width * a->texel;
-  if (x && n > row - x) {
-    cudart_ends("the program calls %s for rows from their middle, which is not emulated", call);
-  }
   const bool whole = n > row;
+  if (whole ? x || n % row : x > row || n > row - x) {
+    cudart_ends("the program calls %s for parts of several rows, which is not emulated", call);
+  }
   return copy_rows(a, x, y, memory, whole ? row : n, whole ? row : n, whole ? n / row : 1, out,
                    call);
 }
@@ -197,7 +205,7 @@ cudaError_t emu_cudaMemcpyFromArray(void *to, cudaArray_const_t a, size_t x, siz
   return copy_bytes(a, x, y, to, n, true, "cudaMemcpyFromArray");
 }
 
-/* cudaMemcpy3D with an array on one side, where extents count texels. */
+/* cudaMemcpy3D with an array on one side: extents and the array's x count texels, the memory's x bytes. */
 cudaError_t cudart_copy_3d_array(const struct cudaMemcpy3DParms *p) {
   const bool out = p->srcArray;
   const struct cudaPos *at = out ? &p->srcPos : &p->dstPos;
@@ -213,8 +221,8 @@ cudaError_t cudart_copy_3d_array(const struct cudaMemcpy3DParms *p) {
                        .pitch = memory->pitch,
                        .rows = memory->ysize,
                        .out = out};
-  const char *first = (const char *)memory->ptr + other->x * a->texel +
-                      (other->y + other->z * memory->ysize) * memory->pitch;
+  const char *first =
+      (const char *)memory->ptr + other->x + (other->y + other->z * memory->ysize) * memory->pitch;
   return copy(a, &how, first, "cudaMemcpy3D");
 }
 
@@ -259,6 +267,9 @@ cudaError_t emu_cudaCreateTextureObject(cudaTextureObject_t *o, const struct cud
   rt_object made = 0;
   err e = {0};
   CUDART_ENTER(c);
+  if (r->resType == cudaResourceTypeArray && !is_alive(c, r->res.array.array)) {
+    return cudart_leave(c, cudaErrorInvalidResourceHandle);
+  }
   if (!take_resource(r, &t) || view || how->sRGB) {
     cudart_ends(
         "the program calls cudaCreateTextureObject for a mipmap, a view, sRGB or a format that "
@@ -282,7 +293,7 @@ cudaError_t emu_cudaCreateSurfaceObject(cudaSurfaceObject_t *o, const struct cud
   rt_object made = 0;
   err e = {0};
   CUDART_ENTER(c);
-  if (r->resType != cudaResourceTypeArray) {
+  if (r->resType != cudaResourceTypeArray || !is_alive(c, r->res.array.array)) {
     return cudart_leave(c, cudaErrorInvalidValue);
   }
   if (c->d->ops->surface_new(c->d, r->res.array.array->array, &made, &e)) {

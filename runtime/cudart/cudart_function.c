@@ -74,7 +74,7 @@ cudaError_t emu_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *n, c
   return emu_cudaOccupancyMaxActiveBlocksPerMultiprocessor(n, func, threads, smem);
 }
 
-/* What a multiprocessor has for each of so many blocks. */
+/* The share of each of `blocks` blocks on a multiprocessor. */
 cudaError_t emu_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *nbytes, const void *func,
                                                           int blocks, int threads) {
   cudart_symbol *s;

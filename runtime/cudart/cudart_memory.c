@@ -69,14 +69,20 @@ cudaError_t emu_cudaHostAlloc(void **p, size_t nbytes, unsigned flags) {
   return allocate(p, nbytes, true);
 }
 
+/* The product; SIZE_MAX, which no device has, where it overflows. */
+static size_t times(size_t a, size_t b) {
+  size_t product;
+  return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
+}
+
 cudaError_t emu_cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
-  *pitch = (width + PITCH - 1) / PITCH * PITCH;
-  return allocate(p, *pitch * height, false);
+  *pitch = times(width / PITCH + (width % PITCH != 0), PITCH);
+  return allocate(p, times(*pitch, height), false);
 }
 
 cudaError_t emu_cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
   *p = (struct cudaPitchedPtr){.xsize = extent.width, .ysize = extent.height};
-  return emu_cudaMallocPitch(&p->ptr, &p->pitch, extent.width, extent.height * extent.depth);
+  return emu_cudaMallocPitch(&p->ptr, &p->pitch, extent.width, times(extent.height, extent.depth));
 }
 
 cudaError_t emu_cudaFree(void *p) {

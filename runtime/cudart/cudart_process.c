@@ -90,8 +90,16 @@ static void open_device(cudart *c) {
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-cudart *cudart_enter(void) {
+void cudart_lock(void) {
   pthread_mutex_lock(&lock);
+}
+
+void cudart_unlock(void) {
+  pthread_mutex_unlock(&lock);
+}
+
+cudart *cudart_enter(void) {
+  cudart_lock();
   if (!process.d) {
     atomic_fetch_add(&counts->programs, process.generation == 0);
     open_device(&process);
@@ -104,7 +112,7 @@ cudaError_t cudart_leave(cudart *c, cudaError_t error) {
   if (error) {
     last_error = error;
   }
-  pthread_mutex_unlock(&lock);
+  cudart_unlock();
   return error;
 }
 
@@ -115,7 +123,9 @@ void cudart_reset(cudart *c) {
 }
 
 cudaError_t cudart_last_error(bool forget) {
+  cudart_lock();
   const cudaError_t error = process.sticky ? process.sticky : last_error;
+  cudart_unlock();
   if (forget) {
     last_error = cudaSuccess;
   }

@@ -22,6 +22,9 @@ typedef struct cudart {
 cudart *cudart_enter(void);
 /* cudart_leave -- unlock; returns and remembers the error of a call */
 cudaError_t cudart_leave(cudart *c, cudaError_t error);
+/* cudart_lock, cudart_unlock -- for what needs no device */
+void cudart_lock(void);
+void cudart_unlock(void);
 /* cudart_reset -- close the device; its memory and modules are gone */
 void cudart_reset(cudart *c);
 /* cudart_last_error -- of this thread; forget: begin anew */

@@ -34,7 +34,7 @@ struct cudart_binary {
   managed *managed;
 };
 
-typedef struct symbols { /* by host; used under the lock, or before main */
+typedef struct symbols { /* by host; used under the lock */
   cudart_symbol **p;
   int n;
   size_t capacity;
@@ -67,7 +67,9 @@ static void *checked(void *p) {
   return p;
 }
 
+/* A library registers its kernels when it is loaded, which may be while other threads launch. */
 static void add(symbols *t, const void *host, const char *name, cudart_binary *b) {
+  cudart_lock();
   const int i = before(t, host);
   cudart_symbol *s = find(t, host);
   if (!s) {
@@ -79,6 +81,7 @@ static void add(symbols *t, const void *host, const char *name, cudart_binary *b
     t->p[i] = s;
   }
   *s = (cudart_symbol){.host = host, .name = name, .binary = b};
+  cudart_unlock();
 }
 
 /* ---- loading --------------------------------------------------------------------------------- */
@@ -156,7 +159,10 @@ static void resolve_kernel(cudart *c, cudart_symbol *s) {
 }
 
 bool cudart_is_kernel(const void *func) {
-  return find(&kernels, func);
+  cudart_lock();
+  const bool known = find(&kernels, func);
+  cudart_unlock();
+  return known;
 }
 
 cudaError_t cudart_kernel(cudart *c, const void *func, cudart_symbol **out) {
