@@ -82,36 +82,25 @@ static void report(const launch *l, const cudart_symbol *s, const err *e) {
   free(name);
 }
 
-/* All blocks of a grid with barriers must be resident. */
-static cudaError_t check_cooperative(cudart *c, const cudart_symbol *s, const launch *l) {
-  const uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-  int each = 0;
-  if (c->d->ops->occupancy(c->d, s->f, (int)(l->block[0] * l->block[1] * l->block[2]),
-                           (int64_t)l->smem, &each, NULL)) {
-    return cudaErrorInvalidConfiguration;
-  }
-  return blocks > (uint64_t)each * (uint64_t)c->d->info.sms ? cudaErrorCooperativeLaunchTooLarge
-                                                            : cudaSuccess;
-}
-
-/* Errors of configuration come with a message of the device, findings end everything. */
+/* Errors of the configuration are noted. A finding fails all later calls, unless no block has run. */
 static cudaError_t failed(cudart *c, const launch *l, const cudart_symbol *s, const err *e) {
-  const rt_emu_finding *found = rt_emu_last_finding(c->d);
-  if (found->check == EMU_NO_FINDING) {
+  const rt_emu_check check = rt_emu_last_finding(c->d)->check;
+  if (check == EMU_NO_FINDING) {
     cudart_note(e->message);
     return e->code == ERR_NOMEM ? cudaErrorMemoryAllocation : cudaErrorInvalidConfiguration;
   }
   report(l, s, e);
-  return c->sticky = error_of(found->check);
+  if (check == EMU_NOT_RESIDENT) {
+    return cudaErrorCooperativeLaunchTooLarge;
+  }
+  return c->sticky = error_of(check);
 }
 
 static cudaError_t run(cudart *c, const launch *l) {
   cudart_symbol *s;
   err e = {0};
-  cudaError_t error = cudart_kernel(c, l->func, &s);
-  if (!error && l->cooperative) {
-    error = check_cooperative(c, s, l);
-  }
+  const cudaError_t error = cudart_kernel(c, l->func, &s);
+  rt_launch *start = l->cooperative ? c->d->ops->launch_cooperative : c->d->ops->launch;
   if (error) {
     return error;
   }
@@ -119,7 +108,7 @@ static cudaError_t run(cudart *c, const launch *l) {
     return cudaErrorInvalidConfiguration;
   }
   rt_emu_set_cluster(c->d, l->cluster);
-  if (c->d->ops->launch(c->d, s->f, l->grid, l->block, (uint32_t)l->smem, NULL, l->args, &e)) {
+  if (start(c->d, s->f, l->grid, l->block, (uint32_t)l->smem, NULL, l->args, &e)) {
     return failed(c, l, s, &e);
   }
   cudart_count_launch();

@@ -64,6 +64,8 @@ finds 99 "0 bytes past the end of allocation" $run "$folder/program12" bounds
 finds 99 "a copy of 404 bytes is not inside one allocation" $run "$folder/program13" copy
 grep -q 'the kind of the copy does not fit' "$folder/err" || complain "no kind: $(cat "$folder/err")"
 grep -q 'freeing an address that is not allocated' "$folder/err" || complain "no double free: $(cat "$folder/err")"
+finds 99 "grid is not co-resident: kernel scale" $run "$folder/program13" cooperative
+grep -q '^========= 1 finding; 1 launch passed on emu' "$folder/err" || complain "a device that fails later launches"
 finds 99 "the host uses address 0x1000" $run "$folder/program13" host
 
 # ---- what cannot be run, each in a line
