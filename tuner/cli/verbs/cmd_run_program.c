@@ -129,8 +129,8 @@ static void prepend(const char *variable, const char *first) {
     setenv(variable, first, 1);
   } else if (asprintf(&joined, "%s:%s", first, old) > 0) {
     setenv(variable, joined, 1);
+    free(joined);
   }
-  free(joined);
 }
 
 _Noreturn static void start(const program *p) {

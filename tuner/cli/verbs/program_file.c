@@ -73,7 +73,7 @@ static int check(const image *f, const char *path, err *e) {
                         "it links the CUDA runtime statically, which leaves no place for the "
                         "emulated device: link it with nvcc -cudart shared");
   }
-  return strncmp(runtime, "libcudart.so.1", 14) || strchr("23", runtime[14])
+  return strncmp(runtime, "libcudart.so.1", 14) || runtime[14] == '2' || runtime[14] == '3'
              ? 0
              : err_at(e, ERR_USAGE, path, "it needs %s: compile it with CUDA 12 or 13", runtime);
 }
