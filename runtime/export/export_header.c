@@ -445,6 +445,7 @@ static void add_indented(const sheet *h, size_t from, size_t n, const char *inde
   for (const char *line = str_text(&body), *end; (end = strchr(line, '\n')); line = end + 1) {
     str_addf(h->out, "%s%.*s\n", indent, (int)(end - line), line);
   }
+  h->out->failed |= body.failed;
 }
 
 /* The stages of the loop that begins at stage i; returns how many there are. */
