@@ -47,15 +47,16 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
   return (m->error ? rt_checker_sum : rt_checker_compare)(b->checker, &v, finding, e);
 }
 
-/* Of outputs whose error is that of all elements together: what was found, as of single elements. One
- * that is too large has no first element. */
-static void settle(const rt_harness *b, const harness_case *c, size_t arg, rt_finding *f) {
+/* The finding of an output whose error is that of all elements together, in the form of one of single
+ * elements. An error that is too large has no first element. */
+static void judge_sums(const rt_harness *b, const harness_case *c, size_t arg, rt_finding *f) {
   const gen_datum *m = &c->data->args[arg];
   if (!harness_is_output(b, arg) || !m->error || b->t->counts_wrong) {
     return;
   }
-  const double error =
-      rt_sums_error(f, m->error, m->count, m->tolerance_abs * c->magnitude[arg], m->tolerance_rel);
+  const double found = c->magnitude[arg]; /* above 1: a program's data may exceed the peak */
+  const double peak = found > 1 ? fmax(m->tolerance_abs, found) : m->tolerance_abs;
+  const double error = rt_sums_error(f, m->error, m->count, peak, m->tolerance_rel);
   memcpy(&f->worst, &error, sizeof f->worst);
   f->n = error > 1 && !f->n ? m->count : f->n;
 }
@@ -82,7 +83,7 @@ static int find_differences(rt_harness *b, harness_case *c, err *e) {
   }
   TRY(b->d->ops->copy_out(b->d, b->found, b->findings, n * sizeof *b->found, NULL, e));
   for (size_t i = 0; i < b->n_buffers; i++) {
-    settle(b, c, buffer_arg(b, i), &b->found[b->n_zones + i]);
+    judge_sums(b, c, buffer_arg(b, i), &b->found[b->n_zones + i]);
   }
   return 0;
 }
@@ -133,8 +134,8 @@ static void describe(const rt_harness *b, const harness_case *c, size_t arg, uin
 }
 
 /* The error of all elements together is too large. */
-static int say_far(const rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
-                   err *e) {
+static int say_large_sum(const rt_harness *b, const harness_case *c, size_t arg,
+                         const rt_finding *f, err *e) {
   const gen_datum *m = &c->data->args[arg];
   double error;
   memcpy(&error, &f->worst, sizeof error);
@@ -143,10 +144,10 @@ static int say_far(const rt_harness *b, const harness_case *c, size_t arg, const
                    b->t->args[arg].name, m->tolerance_rel - 20 * log10(error), m->tolerance_rel,
                    (size_t)(c - b->cases));
   }
+  const double differs = m->tolerance_rel > 0 ? error * m->tolerance_rel : INFINITY;
   return err_set(e, ERR_WRONG,
                  "%s differs from the reference by %.4g in the 2-norm, %.4g is allowed (case %zu)",
-                 b->t->args[arg].name, error * m->tolerance_rel, m->tolerance_rel,
-                 (size_t)(c - b->cases));
+                 b->t->args[arg].name, differs, m->tolerance_rel, (size_t)(c - b->cases));
 }
 
 static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
@@ -155,7 +156,7 @@ static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_
   uint64_t x, ref;
   char found[64], wanted[64];
   if (f->first == UINT64_MAX) {
-    return say_far(b, c, arg, f, e);
+    return say_large_sum(b, c, arg, f, e);
   }
   TRY(read_element(b, t, c->at[arg], f->first, &x, e));
   TRY(read_element(b, t, c->expected[arg], f->first, &ref, e));

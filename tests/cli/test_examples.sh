@@ -99,6 +99,9 @@ with "psnr = 200, peak = 1"
 prints "dB, 200 are needed (case 0)" sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"
 with "norm2 = 2^-40"
 prints "in the 2-norm, 9.095e-13 is allowed (case 0)" sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"
+with "norm2 = 0"
+prints "differs from the reference by inf in the 2-norm, 0 is allowed" \
+  sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"
 # streams that do not wait for each other
 sed 's/after = "STREAMS - 1", //' examples/normalise.lua >"$folder/late.lua"
 prints "kernel scale on stream 0 reads what kernel greatest on stream 1 writes, and neither waits for the other" \
