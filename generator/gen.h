@@ -447,7 +447,7 @@ typedef struct gen_loop { /* around launches that follow each other in a plan */
 } gen_loop;
 
 typedef struct gen_launch {
-  const char *kernel; /* NULL: this stage sets memory */
+  const char *kernel; /* NULL: this stage sets or copies memory */
   uint32_t grid[3], block[3], smem;
   bool overlap; /* with the kernel before, or the caller's: it waits for that one's end by itself
                    (griddepcontrol) */
@@ -539,11 +539,11 @@ typedef enum gen_fill_kind {
   GEN_FILL_LUA
 } gen_fill_kind;
 
-typedef enum gen_error_kind {                    /* how an output's error is measured */
-                              GEN_ERROR_ELEMENT, /* |x - ref| <= abs + rel * |ref|, of each element */
-                              GEN_ERROR_NORM2, /* the 2-norm of x - ref is at most rel times that of ref */
-                              GEN_ERROR_PSNR /* 20 log10(abs / root of the mean square of x - ref) is at least rel, in dB */
-} gen_error_kind;
+/* How an output's error is measured.
+ *   ELEMENT  |x - ref| <= abs + rel * |ref|, for each element
+ *   NORM2    the 2-norm of x - ref is at most rel times that of ref
+ *   PSNR     20 log10(abs / root of the mean square of x - ref), in dB, is at least rel */
+typedef enum gen_error_kind { GEN_ERROR_ELEMENT, GEN_ERROR_NORM2, GEN_ERROR_PSNR } gen_error_kind;
 
 typedef struct gen_datum { /* one argument as tests and timing pass it */
   dtype type;

@@ -198,6 +198,25 @@ TEST(plans_describe_textures) {
   street_close(&s);
 }
 
+TEST(portfolios_in_c_refuse_what_they_cannot_launch) {
+  static const struct {
+    const char *from, *to, *why;
+  } cases[] = {{MINI_SET, "{ constant = 'filter', from = 'x', nbytes = 4 },",
+                "cannot set the __constant__ variable filter; export problems of mini one by one"},
+               {MINI_SET, MINI_COPY(""), "cannot copy buffers as mini does"},
+               {MINI_SET, MINI_LOOP("times = 2"), "cannot repeat the stages of mini"},
+               {"smem = '4 * B'", "smem = '4 * B', cooperative = 'B == 32'",
+                "cannot launch twice cooperatively"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    auto_street s = street_mini(cases[i].from, cases[i].to, "n=100");
+    gen_texts texts;
+    assert_fails(gen_texts_make(s.t, &s.a, &texts, &s.e), &s.e, ERR_USAGE, cases[i].why);
+  }
+  auto_street s = street_mini("", "", "n=100");
+  gen_texts texts;
+  assert_ok(gen_texts_make(s.t, &s.a, &texts, &s.e), &s.e);
+}
+
 TEST(a_box_too_large_is_refused) {
   street s = street_mini("{ 'i32', 'TILE' }", "{ tensor = 'x', dims = { 'n' }, box = { '8 * B' } }",
                          "n=1000 kind=safe");
