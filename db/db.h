@@ -186,6 +186,7 @@ int db_best(db *d, const char *template_hash, const char *device_key, const char
 
 typedef struct db_problem { /* a tuned problem and its best */
   const char *family, *device_key, *device_name, *problem, *template_hash;
+  const char *path;        /* of the template, as it was read first */
   const char *config;      /* NULL: no trial has a time yet */
   const char *when;        /* when the best was found, or the first trial stored:
                             * 2025-01-31T12:00:00Z */

@@ -235,6 +235,7 @@ static void read_problem(db_query *q, arena *a, db_problem *p) {
   p->device_name = db_out_text(q, a);
   p->problem = db_out_text(q, a);
   p->template_hash = db_out_text(q, a);
+  p->path = db_out_text(q, a);
   p->config = db_out_text_or_null(q, a);
   p->when = db_out_text(q, a);
   p->median = db_out_real(q);
@@ -250,7 +251,7 @@ int db_problems(db *d, const char *family, arena *a, db_problem **rows, size_t *
   *n = 0;
   db_query q =
       db_ask(d,
-             "SELECT m.family, v.key, v.name, p.text, m.hash, t.config,"
+             "SELECT m.family, v.key, v.name, p.text, m.hash, m.path, t.config,"
              " strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(s.at, p.at), 'unixepoch'),"
              " iif(s.rank < 2, s.sec, 0.0), iif(s.rank = 2, s.sec, 0.0),"
              " (SELECT count(*) FROM trial WHERE problem = p.id),"

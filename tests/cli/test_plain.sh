@@ -109,7 +109,9 @@ refuses 1 "acf.cu:2: there is no file of advanced controls fast.acf beside the t
 printf junk >"$folder/fast.acf"
 prints "// advanced controls fast.acf 6a756e6b" "$autotune" emit "$folder/acf.cu" --config CONTROLS=fast
 "$autotune" emit "$folder/acf.cu" | grep -q 'controls fast' && complain "CONTROLS=none has controls"
+refuses 1 "autotune $folder/acf.cu ... tunes a problem" "$autotune" show "$folder/acf.cu" --top 3 n=1
 prints "2 trials, 1 failed" "$autotune" "$folder/acf.cu"
+prints "  $folder/acf.cu" "$autotune" show "$folder/acf.cu" # not of a built-in family of that name
 fails "ptxas: Input file 'fast.acf' not in expected format" "$autotune" build "$folder/acf.cu" --config CONTROLS=fast --arch sm_90
 sed -i '1s/.*/\/\/@ param B = 1,2/; 2s/=CONTROLS/=fast.acf/' "$folder/acf.cu"
 fails "ptxas: Input file 'fast.acf' not in expected format" "$autotune" build "$folder/acf.cu" --arch sm_90

@@ -109,7 +109,9 @@ static int find_ids(const cli *c, const cli_kernel *k, db *d, int64_t *template_
   int rc = db_device_find(d, str_text(&key), device_id, &why);
   rc = rc ? rc : db_template_find(d, k->t->hash, template_id, &why);
   return rc == ERR_NOTFOUND
-             ? err_set(e, rc, "nothing is tuned with this template on %s", k->device->info.name)
+             ? err_set(e, rc,
+                       "nothing is tuned with this template on %s; autotune %s ... tunes a problem",
+                       k->device->info.name, c->words[0])
              : err_copy(e, rc, &why);
 }
 
@@ -121,8 +123,8 @@ int cli_kernel_results(const cli *c, cli_kernel *k, db *d, size_t top, db_result
   TRY(top ? db_results_top(d, template, device, problem, top, &k->memory, rows, n, e)
           : db_results(d, template, device, problem, &k->memory, rows, n, e));
   return *n ? 0
-            : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it", problem,
-                      k->device->info.name, problem);
+            : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s%s does it", problem,
+                      k->device->info.name, c->words[0], problem + strcspn(problem, " "));
 }
 
 int cli_kernel_count(const cli *c, const cli_kernel *k, db *d, int64_t *ok, int64_t *failed,

@@ -165,10 +165,11 @@ static void add_detail(const bench_run *r, const char *name, const bench_time *t
   fit_line(s, start);
 }
 
-static void print_origin(const bench_row *row, str *s) {
+static void print_origin(const bench_run *r, const bench_row *row, str *s) {
   if (strcmp(row->origin, "exact")) {
-    str_addf(s, "  not tuned yet: served by the %s%s%s; autotune %s\n", row->origin,
-             row->tuned_for ? " " : "", row->tuned_for ? row->tuned_for : "", row->problem);
+    str_addf(s, "  not tuned yet: served by the %s%s%s; autotune %s%s\n", row->origin,
+             row->tuned_for ? " " : "", row->tuned_for ? row->tuned_for : "", r->c->words[0],
+             row->problem + strcspn(row->problem, " "));
   }
 }
 
@@ -200,7 +201,7 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
   if (row->given.sec > 0) {
     str_addf(&s, "  %.2f x the given one\n", row->given.sec / row->ours.sec);
   }
-  print_origin(row, &s);
+  print_origin(r, row, &s);
   print_str(&s);
 }
 

@@ -54,5 +54,5 @@ int cmd_export_results(const cli *c, err *e) {
   TRY(results_format(c->format ? c->format : "t4", &write, e));
   cli rest = without_file(c);
   TRY(cli_kernel_open(&rest, &k, e));
-  return write_results(c, c->words[0], &k, write, e);
+  return write_results(&rest, c->words[0], &k, write, e);
 }

@@ -203,7 +203,7 @@ static int collect(learning *x, err *e) {
   return x->table.n
              ? 0
              : err_set(e, ERR_NOTFOUND, "nothing is known of %s%s; autotune %s ... tunes a problem",
-                       x->t->name, x->c->n_words > 1 ? " with these fields" : "", x->t->name);
+                       x->t->name, x->c->n_words > 1 ? " with these fields" : "", x->c->words[0]);
 }
 
 static int learned(learning *x, err *e) {

@@ -20,15 +20,23 @@ static void add_problem_json(str *s, const db_problem *p) {
   jw_end_line(s);
 }
 
+/* Where a file gives the family, which one: a file may have the name of another family. */
+static const char *file_of(const db_problem *p) {
+  const char *slash = strrchr(p->path, '/'), *file = slash ? slash + 1 : p->path;
+  const size_t n = strlen(p->family);
+  return !strncmp(file, p->family, n) && !strcmp(file + n, ".lua") ? "" : p->path;
+}
+
 static void add_problem(str *s, const db_problem *p) {
   auto_str time = {0};
   double sec = p->median > 0 ? p->median : p->modelled;
   if (sec > 0) {
     format_sec(&time, sec);
   }
-  str_addf(s, "  %-48s %9s %-8s  %5lld trials  %s  %.16s\n", p->problem,
+  const char *file = file_of(p);
+  str_addf(s, "  %-48s %9s %-8s  %5lld trials  %s  %.16s%s%s\n", p->problem,
            sec > 0 ? str_text(&time) : "-", p->median > 0 || sec <= 0 ? "" : "modelled",
-           (long long)p->n_trials, p->device_name, p->when);
+           (long long)p->n_trials, p->device_name, p->when, *file ? "  " : "", file);
 }
 
 /* Nothing is tuned: does the family exist? */
@@ -54,7 +62,7 @@ int list_problems(const cli *c, db *d, const char *family, err *e) {
   }
   if (!rc && !n && !c->json) {
     str_addf(&s, "  nothing tuned yet%s%s; try: autotune %s\n", family ? " of " : "",
-             family ? family : "", family ? family : "sgemm m=1024 n=1024 k=1024");
+             family ? family : "", family ? c->words[0] : "sgemm m=1024 n=1024 k=1024");
   }
   print_str(&s);
   return rc;
@@ -125,7 +133,8 @@ int cmd_list(const cli *c, err *e) {
   TRY(cli_open_db_if_any(c, &d, e));
   if (!d) {
     TRY(family ? check_family(c, e) : 0);
-    printf(c->json ? "" : "  nothing tuned yet; try: autotune sgemm m=1024 n=1024 k=1024\n");
+    printf(c->json ? "" : "  nothing tuned yet; try: autotune %s\n",
+           family ? c->words[0] : "sgemm m=1024 n=1024 k=1024");
     return 0;
   }
   return list_problems(c, d, family, e);
