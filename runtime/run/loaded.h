@@ -1,4 +1,5 @@
-/* loaded.h -- what rt_loaded_new makes and launches read. Private to run_loaded.c and run_launch.c. */
+/* loaded.h -- what rt_loaded_new makes and launches read. Private to run_loaded.c, which makes it,
+ * and run_launch.c, run_steps.c, run_streams.c, run_textures.c, which launch. */
 #ifndef RT_LOADED_H
 #define RT_LOADED_H
 
