@@ -17,7 +17,7 @@ typedef struct configuration {
   cudaStream_t stream;
 } configuration;
 
-enum { NESTED = 16 }; /* an argument of a launch may launch, too */
+enum { NESTED = 16 }; /* functions that compute arguments of a launch may launch */
 static _Thread_local configuration pushed[NESTED];
 static _Thread_local int n_pushed;
 

@@ -1,3 +1,4 @@
+/* compile_controls.c -- see compile_controls.h. */
 #define _GNU_SOURCE
 #include "compile_controls.h"
 

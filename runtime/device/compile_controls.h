@@ -1,5 +1,5 @@
-/* compile_controls.h -- gives ptxas the advanced controls that a text holds as the file that it
- * reads. Private to compile.c. */
+/* compile_controls.h -- passes the advanced controls that a text holds to ptxas, which reads them from a
+ * file. Private to compile.c. */
 #ifndef RT_COMPILE_CONTROLS_H
 #define RT_COMPILE_CONTROLS_H
 
@@ -16,7 +16,7 @@ typedef struct compile_controls {
  *   err  ERR_USAGE  the text does not hold it; a second one */
 int compile_controls_open(compile_controls *c, const char *text, const char *option, err *e);
 void compile_controls_close(compile_controls *c);
-/* compile_controls_name -- the file's own name in a message of ptxas */
+/* compile_controls_name -- put the name that the text gives the file into messages of ptxas */
 void compile_controls_name(const compile_controls *c, str *log);
 
 #endif

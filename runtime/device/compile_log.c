@@ -127,7 +127,8 @@ static int front_end_error(char *line, err *e) {
                         : err_set(e, ERR_COMPILE, "%s", message + 2);
 }
 
-/* "ptxas fatal   : MESSAGE", "ptxas error   : MESSAGE" and "ptxas application ptx input, line 26; error   : MESSAGE" */
+/* "ptxas fatal   : MESSAGE", "ptxas error   : MESSAGE" and
+ * "ptxas application ptx input, line 26; error   : MESSAGE" */
 static int ptxas_error(const char *line, err *e) {
   const char *fatal = strstr(line, "fatal   : ");
   const char *error = fatal ? fatal : strstr(line, "error   : ");

@@ -26,7 +26,7 @@ bool rt_emu_is(const rt_device *d);
 void rt_emu_set_checks(rt_device *d, bool on);
 /* rt_emu_set_steps -- most instructions of one warp; 0: the initial 2^28 */
 void rt_emu_set_steps(rt_device *d, uint64_t n);
-/* rt_emu_set_cluster -- blocks in a cluster of the launches from now on whose kernel has no .reqnctapercluster;
+/* rt_emu_set_cluster -- the size of clusters in later launches of kernels without .reqnctapercluster;
  * NULL: no clusters */
 void rt_emu_set_cluster(rt_device *d, const uint32_t blocks[3]);
 /* rt_emu_set_stop -- launches end with ERR_INTERRUPTED soon after *stop becomes nonzero; NULL:
@@ -45,7 +45,7 @@ void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *tex
 size_t rt_emu_n_params(const rt_function *f);
 size_t rt_emu_param_nbytes(const rt_function *f, size_t i);
 /* rt_emu_alloc_shared -- memory that the host may read and write at the same address, as managed and pinned
- * memory; release frees it, too. Its bytes count as written.
+ * memory; release frees it. Its bytes count as written.
  *   err  ERR_NOMEM; ERR_DEVICE: the host uses this address otherwise */
 int rt_emu_alloc_shared(rt_device *d, size_t nbytes, rt_ptr *p, err *e);
 typedef struct rt_emu_range {
@@ -53,10 +53,10 @@ typedef struct rt_emu_range {
   size_t nbytes;
   bool shared, alive;
 } rt_emu_range;
-/* rt_emu_range_at -- the allocation that contains an address, also a freed one; false: none */
+/* rt_emu_range_at -- the allocation, alive or freed, that contains an address; false: none */
 bool rt_emu_range_at(rt_device *d, rt_ptr p, rt_emu_range *out);
-/* rt_emu_is_address -- could this be an address of the device's memory? No host address is one, besides
- * those of shared memory */
+/* rt_emu_is_address -- is the address in the device's range? Of the host's addresses only those of
+ * rt_emu_alloc_shared are */
 bool rt_emu_is_address(rt_device *d, rt_ptr p);
 /* rt_emu_last_finding -- of the last launch; valid until the next one */
 const rt_emu_finding *rt_emu_last_finding(const rt_device *d);

@@ -165,7 +165,7 @@ static void take_cost(void *context, const emu_launch *l, const emu_worker *all,
 
 /* ---- grids that kernels launch ---- */
 
-/* more than these from one launch of the host are taken for an endless chain */
+/* most grids of one launch by the host: more are taken for an endless chain */
 enum { GRIDS_MAX = 1 << 20 };
 
 static int last_first(const void *left, const void *right) {
@@ -266,7 +266,7 @@ static int run_children(emu_device *d, const emu_launch *host, rt_module *m, emu
   err why = {0};
   int cluster[3];
   memcpy(cluster, d->cluster, sizeof cluster);
-  memset(d->cluster, 0, sizeof cluster); /* asked for by the host's launch */
+  memset(d->cluster, 0, sizeof cluster); /* they were set for the host's launch only */
   for (int grids = 0; stack->n; grids++) {
     const emu_child c = stack->p[--stack->n];
     if (!rc && grids == GRIDS_MAX) {

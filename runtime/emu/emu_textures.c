@@ -223,7 +223,7 @@ int emu_array_copy_op(rt_device *dev, rt_array *a, const rt_array_copy *c, rt_st
 /* ---- objects ---- */
 
 static int memory_texels(emu_device *d, const rt_texture *t, emu_texels *out, err *e) {
-  enum { ALIGN = 256, PITCH = 32 }; /* ALIGN: of our allocations; cards ask for 512 */
+  enum { ALIGN = 256, PITCH = 32 }; /* ALIGN: allocations have no more; cards ask for 512 */
   const uint64_t dims[] = {t->width, t->height, 0};
   const int nbytes = (int)dtype_nbytes(t->type) * t->channels;
   if (!has_format(t->type, t->channels)) {

@@ -367,7 +367,7 @@ template <bool FENCED, bool EARLY> __device__ void chain(float *x) {
 GLOBAL chain_good(float *x, int n) { chain<true, false>(x); }
 GLOBAL chain_bad(float *x, int n) { chain<false, false>(x); }
 GLOBAL early_fence_bad(float *x, int n) { chain<false, true>(x); }
-// stored after the announcement, and read by nobody who knows of it
+// stored after the announcement, and read by no block that has looked at it
 GLOBAL counted_good(float *x, int n) {
   unsigned ticket = atomicAdd(reinterpret_cast<unsigned *>(x), 1) - 0x3f800000;
   x[32 + ticket] = 1;

@@ -27,8 +27,8 @@
  * else 1 + the rank of a block of the cluster. */
 #define EMU_RANK_SHIFT 24
 #define EMU_NONE INT32_MIN
-/* Shared memory that the system keeps for itself, at offset 0 of modules that ask where it is. Of the
- * offsets in it that PTX numbers, 1 is that of cooperative groups. */
+/* Shared memory that the system reserves: at offset 0 in modules that read %reserved_smem_offset_...,
+ * else nowhere. Cooperative groups use %reserved_smem_offset_1. */
 enum { EMU_RESERVED_SMEM = 1024, EMU_RESERVED_SMEM_1 = 512 };
 enum { EMU_FILES = 4096, EMU_FUNCS_MAX = 4096 }; /* .file numbers and functions of a module */
 
@@ -70,7 +70,7 @@ enum {
   INSN_PAST_L1 = 16,  /* bypasses the L1: ld.cg, ld.cv */
   INSN_RELEASES = 32, /* publishes what is ordered before it: .release, .acq_rel */
   INSN_IN_BLOCK = 64, /* its scope is the block: .cta */
-  INSN_HELPER = 128   /* computes an operand of the next one, which is counted */
+  INSN_HELPER = 128   /* computes an operand of the next instruction; only that one is counted */
 };
 
 /* fields that only some kinds need */
@@ -107,7 +107,7 @@ typedef struct emu_var {
   uint32_t align, element;  /* element: bytes; 1 may stand for any type */
   uint64_t nbytes, address; /* address in its state space; of global and const: generic */
   bool external;            /* .extern .shared: dynamic shared memory */
-  bool managed;             /* the host uses it, too */
+  bool managed;             /* the host may use it as well */
   int owner;                /* the function that declares it, or -1 */
   const uint8_t *init;      /* NULL: zeros */
 } emu_var;

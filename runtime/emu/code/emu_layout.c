@@ -22,8 +22,8 @@ static uint64_t place_shared(emu_module *m, int owner, uint64_t at) {
   return at;
 }
 
-/* Shared memory holds what the system reserves, the module's variables, then those of device functions, then each kernel's
- * own at the same place, then the dynamic part. func->smem counts only the variables that a kernel
+/* Shared memory holds what the system reserves, the module's variables, then those of device
+ * functions, then each kernel's own at the same place, then the dynamic part. func->smem counts only the variables that a kernel
  * uses; the layout may skip more. */
 static void layout_shared(emu_module *m) {
   const uint64_t reserved = m->has_reserved_smem ? EMU_RESERVED_SMEM : 0;

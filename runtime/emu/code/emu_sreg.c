@@ -69,7 +69,7 @@ static const struct {
     {"%current_graph_exec", SREG_current_graph_exec},
 };
 
-/* %envreg0 to 31 are the driver's, %pm0 to 7 and their 64-bit forms count nothing here */
+/* %envreg0 to 31, which the driver sets, and the counters %pm0 to 7 and %pm0_64 to 7_64 read as 0 */
 static int numbered(const char *name, size_t n) {
   char text[16] = "", end[8] = "";
   unsigned i;

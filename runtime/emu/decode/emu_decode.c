@@ -88,7 +88,7 @@ static int prepare(emu_parser *p, emu_operand *o, bool is_call) {
   return 0;
 }
 
-/* mov d, %tid.x of a register as wide as the special one is a single instruction */
+/* mov d, %tid.x: a single instruction where d is as wide as the special register */
 static bool is_sreg_move(const emu_parser *p) {
   const emu_statement *s = &p->statement;
   return emu_mod_is(s, 0, "mov") && s->n == 2 && s->operands[1].kind == OPERAND_SREG &&

@@ -21,8 +21,8 @@ static int place_of(const emu_operand *o) {
   return known && which >= 0 && which < 32 / width ? which * width | width << 8 : 0;
 }
 
-/* the `n` digits of a part such as "b3210" or "h32", the last in the low four bits; -1: they are not
- * below 2 n */
+/* the `n` digits of a part such as "b3210" or "h32", the last in the low four bits; -1: a digit is
+ * 2 n or more */
 static int digits_of(const emu_operand *o, int n, int otherwise) {
   int digits = 0;
   if (!o->part) {
@@ -41,7 +41,7 @@ static int digits_of(const emu_operand *o, int n, int otherwise) {
   return digits;
 }
 
-/* the elements of the result that are written: bit i for digit i; 0: digits that do not fall */
+/* the elements of the result that are written: bit i for digit i; 0: the digits are not in descending order */
 static int mask_of(const emu_operand *o, int n) {
   int mask = 0, before = n;
   if (!o->part) {

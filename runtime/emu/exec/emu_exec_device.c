@@ -109,7 +109,7 @@ static int launch_device(emu_warp *w, const emu_insn *in, int lane, const uint8_
                            pending - 1);
 }
 
-/* stores a word of this many bytes through a generic pointer of the program */
+/* stores n bytes through a generic pointer of the program */
 static int store(emu_warp *w, const emu_insn *in, int lane, const uint8_t *pointer, int n,
                  uint64_t value) {
   uint64_t address[EMU_LANES_N] = {0};

@@ -56,8 +56,8 @@ static int weight_of(const lookup *x, int corner, int lane) {
 }
 
 /* Finds the texels of one corner.
- *   in   lanes   those that want it
- *   out  *lanes  those whose texel is not outside; host of these */
+ *   in   *lanes  those that need it
+ *   out  *lanes  those whose texel is not outside; host[] of these */
 static int fetch(emu_warp *w, const emu_insn *in, const lookup *x, int corner, uint32_t *lanes,
                  uint8_t *host[32]) {
   const emu_texels *t = &x->o->texels;

@@ -6,8 +6,8 @@
 
 #include "emu_texture.h"
 
-typedef struct
-    emu_tap { /* texels of one dimension: at[0], or at[0] and at[1] with the weight of the latter */
+/* texels of one dimension: at[0], or at[0] and at[1] with the weight of the latter */
+typedef struct emu_tap {
   int64_t at[2]; /* -1: outside, which reads as zeros */
   int weight;    /* in 256ths; 0: at[0] alone */
 } emu_tap;

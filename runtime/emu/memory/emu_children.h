@@ -8,11 +8,8 @@
 /* src: CUDA Programming Guide, CUDA Dynamic Parallelism: the default pool of pending launches, the
  * nesting of grids */
 enum { EMU_CHILDREN_PENDING = 2048, EMU_CHILDREN_DEPTH = 24 };
-enum {
-  CHILD_BUFFER,
-  CHILD_LAUNCHED,
-  CHILD_TAIL
-}; /* tail: runs when all other children have ended */
+/* only a buffer of parameters; launched; launched to run when all other children have ended */
+enum { CHILD_BUFFER, CHILD_LAUNCHED, CHILD_TAIL };
 
 typedef struct emu_child {
   const emu_func *func;

@@ -10,7 +10,7 @@ void emu_count_start(emu_worker *w);
 void emu_count_join(emu_cache *to, const emu_cache *from);
 void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access);
-/* emu_count_polls_again -- is the strong load at w->pc that of before, with the same addresses? */
+/* emu_count_polls_again -- does the strong load at w->pc repeat the warp's last one? */
 bool emu_count_polls_again(const emu_warp *w, uint32_t mask, const uint64_t address[32]);
 /* emu_count_poll -- a strong load of global memory; emu_count_publish -- a strong store. Blocks
  * wait for each other with these. */

@@ -225,7 +225,7 @@ static bool map_twice(const emu_heap *h, const emu_alloc *a) {
   return ok;
 }
 
-/* The range becomes the device's alone again. */
+/* The host has no access any more. */
 static void unmap_view(const emu_heap *h, const emu_alloc *a) {
   munmap(host_view(a), pages_nbytes(a));
   mmap(h->data + a->offset, pages_nbytes(a), PROT_READ | PROT_WRITE,
@@ -240,7 +240,7 @@ int emu_heap_alloc_shared(emu_heap *h, uint64_t nbytes, uint64_t *address, err *
     return 0;
   }
   pthread_mutex_lock(&h->lock);
-  at(h, a.offset)->shared = false; /* what the host has there stays */
+  at(h, a.offset)->shared = false; /* releasing it unmaps nothing of the host's */
   pthread_mutex_unlock(&h->lock);
   emu_heap_release(h, *address);
   return err_set(e, ERR_DEVICE, "the host cannot map %llu bytes at the device's address 0x%llx",

@@ -22,7 +22,7 @@ enum {                     /* bits of a byte's state */
        BYTE_WRITTEN = 2,   /* written by the host or a kernel */
        BYTE_CONST = 4,     /* read-only for kernels */
        BYTE_FREED = 8,
-       BYTE_STEADY = 16 /* of a texture, not written by this launch: any write clears it */
+       BYTE_STEADY = 16 /* belongs to a texture, and this launch has not written it */
 };
 
 typedef struct emu_alloc {
@@ -49,18 +49,18 @@ int emu_heap_open(emu_heap *h, uint64_t bound, err *e);
 void emu_heap_close(emu_heap *h);
 /* emu_heap_alloc -- err ERR_NOMEM: beyond the bound */
 int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e);
-/* emu_heap_alloc_shared -- in whole pages that the host sees at the device's address, too; they count as
- * written, as the host's writes are not seen
+/* emu_heap_alloc_shared -- whole pages, which the host has at the same address; they count as written,
+ * because writes by the host are not observed
  *   err  ERR_NOMEM: beyond the bound; ERR_DEVICE: the host has no such mapping */
 int emu_heap_alloc_shared(emu_heap *h, uint64_t nbytes, uint64_t *address, err *e);
 /* emu_heap_release -- false: no allocation starts there */
 bool emu_heap_release(emu_heap *h, uint64_t address);
 /* emu_heap_host -- host address, if [address, address + n) is inside one allocation; else NULL */
 uint8_t *emu_heap_host(emu_heap *h, uint64_t address, uint64_t n);
-/* emu_heap_move_states -- of n bytes that are copied; whether they are constant stays a property of the place */
+/* emu_heap_move_states -- of n bytes that are copied; constant bytes of `to`, and only those, stay constant */
 void emu_heap_move_states(uint8_t *to, const uint8_t *from, uint64_t n);
 void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n);
-/* emu_heap_at -- the allocation that contains an address, also a freed one; false: none */
+/* emu_heap_at -- the allocation, alive or freed, that contains an address; false: none */
 bool emu_heap_at(emu_heap *h, uint64_t address, emu_alloc *out);
 /* emu_heap_extent -- its offset and size */
 bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *nbytes);

@@ -206,7 +206,7 @@ static int step_store(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t u
   return used && in->more->space != SPACE_shared ? depends(w, in, used, "stores it") : RUN_ON;
 }
 
-/* Other operands of a shuffle than the value decide what it does. */
+/* A shuffle may move such a value, but not take its lanes from one. */
 static int step_shuffle(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const uint32_t used =
       (marks_of(w, in->o[2]) | marks_of(w, in->o[3]) | marks_of(w, in->o[4])) & mask;

@@ -59,7 +59,7 @@ static bool waits_for(const emu_clocks *c, const emu_command *other) {
   return c->of[other->stream] >= other->at;
 }
 
-/* What the first stream has waited for, streams that begin later have waited for, too. */
+/* Streams that begin later wait for all that the first stream has waited for. */
 static void drop_joined(emu_streams *x) {
   for (const emu_command *c = x->open; c; c = c->next) {
     if (!waits_for(&x->clocks[0], c)) {

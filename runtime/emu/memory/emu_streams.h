@@ -34,8 +34,8 @@ typedef struct emu_command {
 typedef struct emu_streams {
   void *beside[EMU_STREAMS]; /* the first stands for all others, and is NULL */
   emu_clocks clocks[EMU_STREAMS];
-  emu_command
-      *open; /* those that the first stream does not wait for yet, and its own beside them */
+  /* those that the first stream does not wait for yet, and its own beside them */
+  emu_command *open;
 } emu_streams;
 
 /* emu_stream_open -- its identity, NULL: there are too many, or no memory */

@@ -38,7 +38,7 @@ typedef struct emu_objects { /* by index; freed ones are reused under another ha
   size_t capacity;
 } emu_objects;
 
-/* emu_objects_add -- copies *o; err ERR_NOMEM */
+/* emu_objects_add -- copies *o; err ERR_NOMEM; ERR_LIMIT: there are too many */
 int emu_objects_add(emu_objects *all, const emu_object *o, uint64_t *handle, err *e);
 /* emu_objects_find -- NULL: no such object, or it was destroyed, which *dead then says */
 const emu_object *emu_objects_find(const emu_objects *all, uint64_t handle, bool *dead);
