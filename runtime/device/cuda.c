@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_streams.h"
 #include "cuda_textures.h"
 #include "cuda_visit.h"
 
@@ -54,22 +55,16 @@ static void release(rt_device *d, rt_ptr p) {
 
 /* ---- copies -------------------------------------------------------------------------------- */
 
-static int stream_sync(rt_device *d, rt_stream s, err *e) {
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuStreamSynchronize(s);
-  return r ? FAIL(d, e, r, "running on the GPU") : 0;
-}
-
 static int copy_in(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e) {
   ENTER(d, e);
   CUresult r = nbytes ? of(d)->api.cuMemcpyHtoDAsync(to, from, nbytes, s) : CUDA_SUCCESS;
-  return r ? FAIL(d, e, r, "copying %zu bytes to the GPU", nbytes) : stream_sync(d, s, e);
+  return r ? FAIL(d, e, r, "copying %zu bytes to the GPU", nbytes) : cuda_stream_sync(d, s, e);
 }
 
 static int copy_out(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
   ENTER(d, e);
   CUresult r = nbytes ? of(d)->api.cuMemcpyDtoHAsync(to, from, nbytes, s) : CUDA_SUCCESS;
-  return r ? FAIL(d, e, r, "copying %zu bytes from the GPU", nbytes) : stream_sync(d, s, e);
+  return r ? FAIL(d, e, r, "copying %zu bytes from the GPU", nbytes) : cuda_stream_sync(d, s, e);
 }
 
 static int copy(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
@@ -316,145 +311,6 @@ static int launch_cooperative(rt_device *d, rt_function *f, const uint32_t grid[
   return r ? launch_failed(d, grid, block, smem, r, e) : 0;
 }
 
-/* ---- streams and events -------------------------------------------------------------------- */
-
-static int stream_new(rt_device *d, rt_stream *s, err *e) {
-  CUstream stream = NULL;
-  *s = NULL;
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuStreamCreate(&stream, CU_STREAM_DEFAULT);
-  *s = stream;
-  return r ? FAIL(d, e, r, "creating a stream") : 0;
-}
-
-static int stream_beside(rt_device *d, rt_stream *s, err *e) {
-  CUstream stream = NULL;
-  *s = NULL;
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-  *s = stream;
-  return r ? FAIL(d, e, r, "creating a stream") : 0;
-}
-
-static void stream_free(rt_device *d, rt_stream s) {
-  ENTER_OR_RETURN(d);
-  if (s) {
-    of(d)->api.cuStreamDestroy(s);
-  }
-}
-
-static int event_new(rt_device *d, rt_event **ev, err *e) {
-  CUevent event = NULL;
-  *ev = NULL;
-  ENTER(d, e);
-  if (!of(d)->api.cuEventElapsedTime) {
-    return err_set(e, ERR_DEVICE, "the NVIDIA driver has no event times; install a newer one");
-  }
-  CUresult r = of(d)->api.cuEventCreate(&event, CU_EVENT_DEFAULT);
-  *ev = (rt_event *)event;
-  return r ? FAIL(d, e, r, "creating an event") : 0;
-}
-
-static void event_free(rt_device *d, rt_event *ev) {
-  ENTER_OR_RETURN(d);
-  if (ev) {
-    of(d)->api.cuEventDestroy((CUevent)ev);
-  }
-}
-
-static int event_record(rt_device *d, rt_event *ev, rt_stream s, err *e) {
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuEventRecord((CUevent)ev, s);
-  return r ? FAIL(d, e, r, "recording an event") : 0;
-}
-
-static int stream_wait(rt_device *d, rt_stream s, rt_event *ev, err *e) {
-  if (!of(d)->api.cuStreamWaitEvent) {
-    return err_set(e, ERR_DEVICE, "this driver cannot make a stream wait for an event");
-  }
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuStreamWaitEvent(s, (CUevent)ev, 0);
-  return r ? FAIL(d, e, r, "making a stream wait for an event") : 0;
-}
-
-static int elapsed(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e) {
-  float msec = 0;
-  *sec = 0;
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuEventSynchronize((CUevent)to);
-  if (r) {
-    return FAIL(d, e, r, "running on the GPU");
-  }
-  r = of(d)->api.cuEventElapsedTime(&msec, (CUevent)from, (CUevent)to);
-  *sec = 1e-3 * (double)msec;
-  return r ? FAIL(d, e, r, "reading the time between two events") : 0;
-}
-
-/* ---- graphs -------------------------------------------------------------------------------- */
-
-static bool has_graphs(const cuda_api *api) {
-  return api->cuStreamBeginCapture && api->cuStreamEndCapture && api->cuGraphInstantiate &&
-         api->cuGraphLaunch && api->cuGraphExecDestroy && api->cuGraphDestroy;
-}
-
-/* An error of `record` takes precedence; the capture must be ended in any case, or the stream stays
- * unusable. */
-static int capture(rt_device *d, CUstream s, int (*record)(void *, rt_stream, err *), void *self,
-                   CUgraph *graph, err *e) {
-  CUresult r = of(d)->api.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-  if (r) {
-    return FAIL(d, e, r, "recording a graph");
-  }
-  int rc = record(self, s, e);
-  r = of(d)->api.cuStreamEndCapture(s, graph);
-  return rc ? rc : r ? FAIL(d, e, r, "recording a graph") : 0;
-}
-
-static int graph_new(rt_device *d, int (*record)(void *, rt_stream, err *), void *self,
-                     rt_graph **g, err *e) {
-  CUgraph graph = NULL;
-  CUgraphExec made = NULL;
-  rt_stream s;
-  *g = NULL;
-  ENTER(d, e);
-  if (!has_graphs(&of(d)->api)) {
-    return err_set(e, ERR_USAGE, "the NVIDIA driver is too old for graphs; install a newer one");
-  }
-  TRY(stream_new(d, &s, e)); /* the default stream cannot be captured */
-  int rc = capture(d, s, record, self, &graph, e);
-  if (!rc) {
-    CUresult r = of(d)->api.cuGraphInstantiate(&made, graph, 0);
-    rc = r ? FAIL(d, e, r, "instantiating a graph") : 0;
-  }
-  if (graph) {
-    of(d)->api.cuGraphDestroy(graph);
-  }
-  stream_free(d, s);
-  *g = (rt_graph *)made;
-  return rc;
-}
-
-static void graph_free(rt_device *d, rt_graph *g) {
-  ENTER_OR_RETURN(d);
-  if (g) {
-    of(d)->api.cuGraphExecDestroy((CUgraphExec)g);
-  }
-}
-
-static int graph_launch(rt_device *d, rt_graph *g, rt_stream s, err *e) {
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuGraphLaunch((CUgraphExec)g, s);
-  return r ? FAIL(d, e, r, "launching a graph") : 0;
-}
-
-static bool capturing(rt_device *d, rt_stream s) {
-  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  const cuda_api *api = &of(d)->api;
-  cuda_visit visit_ __attribute__((cleanup(cuda_leave))) = {NULL, NULL};
-  return api->cuStreamIsCapturing && !cuda_enter(d, &visit_, NULL) &&
-         !api->cuStreamIsCapturing(s, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
-}
-
 /* ---- tensor maps --------------------------------------------------------------------------- */
 
 #if CUDA_VERSION >= 12000
@@ -541,19 +397,19 @@ static const rt_device_ops ops = {
     .launch_overlapping = launch_overlapping,
     .launch_cooperative = launch_cooperative,
     .give_back = give_back,
-    .capturing = capturing,
-    .stream_new = stream_new,
-    .stream_free = stream_free,
-    .stream_sync = stream_sync,
-    .event_new = event_new,
-    .event_free = event_free,
-    .event_record = event_record,
-    .stream_beside = stream_beside,
-    .stream_wait = stream_wait,
-    .elapsed = elapsed,
-    .graph_new = graph_new,
-    .graph_free = graph_free,
-    .graph_launch = graph_launch,
+    .capturing = cuda_capturing,
+    .stream_new = cuda_stream_new,
+    .stream_free = cuda_stream_free,
+    .stream_sync = cuda_stream_sync,
+    .event_new = cuda_event_new,
+    .event_free = cuda_event_free,
+    .event_record = cuda_event_record,
+    .stream_beside = cuda_stream_beside,
+    .stream_wait = cuda_stream_wait,
+    .elapsed = cuda_elapsed,
+    .graph_new = cuda_graph_new,
+    .graph_free = cuda_graph_free,
+    .graph_launch = cuda_graph_launch,
     .tensor_map = tensor_map,
     .array_new = cuda_array_new,
     .array_free = cuda_array_free,

@@ -1,4 +1,4 @@
-/* cuda_device.h -- the struct shared by cuda.c and cuda_info.c. */
+/* cuda_device.h -- the struct that the files cuda_*.c share. */
 #ifndef RT_CUDA_DEVICE_H
 #define RT_CUDA_DEVICE_H
 
