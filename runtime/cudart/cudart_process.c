@@ -152,9 +152,18 @@ static void print_callers(void) {
   free(names);
 }
 
+static void keep_report(unsigned long long number, const err *why, const char *what) {
+  if (number < CUDART_REPORTS) {
+    cudart_report *to = &counts->reports[number];
+    snprintf(to->place, sizeof to->place, "%s", why->place);
+    snprintf(to->message, sizeof to->message, "%s", why->message);
+    snprintf(to->what, sizeof to->what, "%s", what);
+  }
+}
+
 void cudart_finding(const err *why, const char *what) {
   fflush(stdout);
-  atomic_fetch_add(&counts->findings, 1);
+  keep_report(atomic_fetch_add(&counts->findings, 1), why, what);
   fprintf(stderr, "========= %s%s%s\n", why->place, *why->place ? ": " : "", why->message);
   if (*what) {
     fprintf(stderr, "=========     in %s\n", what);

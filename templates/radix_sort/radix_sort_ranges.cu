@@ -257,5 +257,8 @@ extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLO
     cluster_arrive();
   }
   cluster_wait();
-  if (too_many) sort_in_cluster(n, keys_in, values_in, keys_out, values_out);
+  if (too_many) {
+    cluster_barrier();  // blocks whose bins fit read those of others and arrived relaxed
+    sort_in_cluster(n, keys_in, values_in, keys_out, values_out);
+  }
 }

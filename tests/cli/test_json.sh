@@ -65,6 +65,7 @@ for action in stat verify clear; do lines 0 cache $action; done
 lines 0 base "$folder/b.base" saxpy --arch compute_80
 lines 0 replay "$folder/r.json" --runs 1 --strategy random
 lines 0 run-ptx "$folder/k.ptx" scale --grid 8 --block 128 --args "i64:1000 f32:2 buf:f32:1000 buf:f32:1000"
+$autotune run-program --json true >>"$folder/all" || complain "run-program: status $?"
 lines 1 nosuch
 lines 2 saxpy nn=5
 lines 2 saxpy --budgt 4

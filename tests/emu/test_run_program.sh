@@ -68,6 +68,11 @@ finds 99 "grid is not co-resident: kernel scale" $run "$folder/program13" cooper
 grep -q '^========= 1 finding; 1 launch passed on emu' "$folder/err" || complain "a device that fails later launches"
 finds 99 "the host uses address 0x1000" $run "$folder/program13" host
 
+$run --json "$folder/program12" bounds >"$folder/out" 2>"$folder/err"
+[ $? = 99 ] && [ "$(wc -l <"$folder/out")" = 1 ] || complain "with --json: $(cat "$folder/out")"
+grep -q '"status":0,"launches":0,"findings":1,"reports":\[{"place":"[^"]*program.cu:.*past the end' "$folder/out" ||
+  complain "with --json: $(cat "$folder/out")"
+
 # ---- what cannot be run, each in a line
 PACKING=sass refuses 98 "it has machine code for sm_90): compile and link it with nvcc -gencode" $run "$folder/program13" scale
 refuses 98 "the program calls cudaGraphCreate, which" $run "$folder/program13" graph

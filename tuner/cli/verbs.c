@@ -300,12 +300,13 @@ const cli_verb cli_verbs[] = {
      cmd_run_ptx},
     {"run-program", NULL, "run-program [options] ./a.out [ARGUMENTS]",
      "Run a whole CUDA program on the emulated device with its checks.",
-     " device timeout no_checks emu_memory quiet ",
+     " device timeout no_checks emu_memory json quiet ",
      "The program links the CUDA runtime as a shared library and carries PTX for the device:\n\n"
      "  nvcc -cudart shared -lineinfo -gencode arch=compute_90,code=compute_90 a.cu -o a.out\n"
      "  autotune run-program --device emu:h200 ./a.out\n\n"
      "A finding fails the CUDA call and all later ones, as on a GPU. The exit status is the program's,\n"
      "99 after a finding, or 98 when it needs what the emulated device lacks; a line says what. What\n"
-     "follows the program's name is passed on.\n",
+     "follows the program's name is passed on. With --json its output goes to standard error, and the\n"
+     "last line on standard output lists the findings.\n",
      cmd_run_program},
     {NULL}};

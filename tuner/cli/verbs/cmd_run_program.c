@@ -16,6 +16,8 @@
 #include "cli.h"
 #include "cudart_counts.h"
 #include "emu.h"
+#include "json_writer.h"
+#include "print.h"
 #include "open_device.h"
 #include "program_file.h"
 #include "verbs.h"
@@ -139,6 +141,9 @@ _Noreturn static void start(const program *p) {
   snprintf(settings, sizeof settings, "%d %d", p->fd, !p->c->no_checks);
   setenv(CUDART_VARIABLE, settings, 1);
   setenv("TUNED_DEVICE", p->device, 1);
+  if (p->c->json) {
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
   prepend("LD_PRELOAD", p->library);
   prepend("LD_LIBRARY_PATH", p->folder);
   execvp(p->c->words[0], (char *const *)(uintptr_t)p->c->words);
@@ -162,8 +167,36 @@ static int wait_for(pid_t child, const volatile sig_atomic_t *stop, int *status,
   return stopped ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
 }
 
-static void print_summary(const program *p) {
+static void print_json(const program *p, int status) {
+  auto_str s = {0};
+  const unsigned long long findings = p->counts->findings;
+  jw_event(&s, "program");
+  jw_text(&s, "program", p->c->words[0]);
+  jw_text(&s, "device", p->device);
+  jw_bool(&s, "checks", !p->c->no_checks);
+  jw_integer(&s, "status", status);
+  jw_integer(&s, "launches", (int64_t)p->counts->launches);
+  jw_integer(&s, "findings", (int64_t)findings);
+  jw_open_list(&s, "reports");
+  for (unsigned long long i = 0; i < findings && i < CUDART_REPORTS; i++) {
+    const cudart_report *x = &p->counts->reports[i];
+    jw_open(&s, NULL);
+    jw_text(&s, "place", x->place);
+    jw_text(&s, "message", x->message);
+    jw_text(&s, "in", x->what);
+    jw_close(&s);
+  }
+  jw_close_list(&s);
+  jw_end_line(&s);
+  print_str(&s);
+}
+
+static void print_summary(const program *p, int status) {
   const unsigned long long findings = p->counts->findings, launches = p->counts->launches;
+  if (p->c->json) {
+    print_json(p, status);
+    return;
+  }
   if (!p->counts->programs) {
     fprintf(stderr, "========= the program made no call of the CUDA runtime\n");
   } else if (findings || !p->c->quiet) {
@@ -188,7 +221,7 @@ static int run_it(program *p, err *e) {
   TRY(wait_for(child, stop, &status, e));
   const int own = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (own != CUDART_CANNOT_RUN) {
-    print_summary(p);
+    print_summary(p, own);
   }
   return p->counts->findings ? CUDART_FINDINGS : own;
 }
