@@ -309,6 +309,8 @@ int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e);
  * problem: "sorted,equal"; "": none
  *   err  ERR_TEMPLATE  the condition could not be evaluated */
 int gen_kinds(gen_instance *g, const char **names, err *e);
+/* gen_kind_names -- all there are, "own", the template's fills, first; NULL behind the last */
+const char *const *gen_kind_names(void);
 /* gen_has_untuned -- does the template suggest anything? */
 bool gen_has_untuned(const gen_template *t);
 

@@ -65,10 +65,11 @@ static int read_count(plain_parser *k, plain_cursor *c, gen_plain_text *out) {
     str_addf(&product, "%s(%.*s)", product.n ? " * " : "", (int)n, c->p);
     plain_move(c, n + 1);
   }
+  TRY(product.failed ? err_nomem(k->e) : 0);
   const char *p = str_text(&product);
   const bool single = !strstr(p, ") * (");
   out->p = arena_text_n(k->a, p + single, strlen(p) - 2 * single);
-  return out->p && !product.failed ? 0 : err_nomem(k->e);
+  return out->p ? 0 : err_nomem(k->e);
 }
 
 static int read_direction(plain_parser *k, plain_cursor *c, gen_plain_arg *arg) {

@@ -383,6 +383,11 @@ int gen_kinds(gen_instance *g, const char **names, err *e) {
   return 0;
 }
 
+const char *const *gen_kind_names(void) {
+  static const char *const names[] = {"own", "sorted", "equal", "small", NULL};
+  return names;
+}
+
 bool gen_has_untuned(const gen_template *t) {
   return gen_tmpl(t)->n_untuned > 0;
 }

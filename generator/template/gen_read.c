@@ -178,6 +178,25 @@ static void read_rates(gen_reader *r) {
   t->bytes = need_expression(r, "bytes", GEN_READS_PROBLEM);
 }
 
+static bool is_kind(const char *name, size_t n) {
+  for (const char *const *known = gen_kind_names(); *known; known++) {
+    if (strlen(*known) == n && !memcmp(*known, name, n)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void check_kinds(gen_reader *r, const char *names) {
+  for (const char *p = names; *p; p += strspn(p, ",")) {
+    const size_t n = strcspn(p, ",");
+    if (!is_kind(p, n)) {
+      gen_bad(r, "'%.*s' is no kind of data; there are sorted, equal, small", (int)n, p);
+    }
+    p += n;
+  }
+}
+
 /* "sorted,equal", or { "sorted,equal", when = "words == 1" } */
 static void read_kinds(gen_reader *r) {
   static const char *const keys[] = {"when", NULL};
@@ -191,6 +210,7 @@ static void read_kinds(gen_reader *r) {
     r->t->kinds = gen_first_name(r, "kinds of data");
     r->t->kinds_when = gen_condition_at(r, "when", GEN_READS_PROBLEM);
   }
+  check_kinds(r, r->t->kinds);
   gen_leave(r);
 }
 

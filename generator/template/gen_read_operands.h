@@ -24,5 +24,7 @@ bool gen_workspace_find(const gen_program *p, const char *name, uint32_t *index)
 gen_stage_operand gen_operand_find(gen_scope *s, const char *name);
 /* gen_operands_read -- the stage's key `args` */
 void gen_operands_read(gen_scope *s, gen_stage *stage);
+/* gen_memory_read -- a stage that sets or copies memory (gen_read_memory.c); false: it is another one */
+bool gen_memory_read(gen_scope *s, gen_stage *stage);
 
 #endif

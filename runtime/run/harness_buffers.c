@@ -317,8 +317,8 @@ static bool is_random(gen_fill_kind fill) {
 }
 
 static bool find_kind(const char *name, size_t n, rt_kind *out) {
-  static const char *const names[RT_KINDS] = {"own", "sorted", "equal", "small"};
-  for (size_t i = 0; i < RT_KINDS; i++) {
+  const char *const *names = gen_kind_names();
+  for (size_t i = 0; i < RT_KINDS && names[i]; i++) {
     if (strlen(names[i]) == n && !memcmp(names[i], name, n)) {
       *out = (rt_kind)i;
       return true;

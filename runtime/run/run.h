@@ -73,7 +73,7 @@ struct rt_captured;
 int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                       gen_instance *g, const struct rt_captured *data, rt_harness **out, err *e);
 void rt_harness_free(rt_harness *b);
-/* Kinds of data: the template's, and others within the range of its fills. */
+/* Kinds of data: the template's, and others within the range of its fills; as gen_kind_names. */
 typedef enum rt_kind {
   RT_KIND_OWN,
   RT_KIND_SORTED,

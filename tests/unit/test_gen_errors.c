@@ -69,6 +69,8 @@ TEST(keys_are_known_and_complete) {
       {"cases = {", "metrics = { { 'a', 'b' } }, cases = {", "there is no 'b' here", 40},
       {"cases = {", "macros = 1, cases = {", "macros is true or false", 40},
       {"tolerance = { abs", "tolerance = { absolute", "'absolute' means nothing here", 41},
+      {"flops = 'n'", "kinds = 'sorted,eqal', flops = 'n'",
+       "'eqal' is no kind of data; there are sorted, equal, small", 42},
       {"rel = 0", "", "'rel' is missing here", 41},
       {"emu = {", "emul = {", "'emul' means nothing here; did you mean 'emu'?", 44},
       {"flops = 'n'", "flops = {}", "an expression or a number, not a table", 42},
