@@ -1,4 +1,4 @@
-// textures.cu -- kernels of test_texture.c: each thread reads at a coordinate of its own.
+// textures.cu -- kernels of test_texture.c and test_surface.c: each thread reads at a coordinate of its own.
 
 extern "C" __global__ void fetch_f32(cudaTextureObject_t t, const int *x, int n, float4 *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -127,6 +127,11 @@ extern "C" __global__ void reduce(cudaSurfaceObject_t s) {
   asm volatile("sured.b.add.2d.u32.trap [%0, {%1, %2}], %3;" ::"l"(s), "r"(x), "r"(y), "r"(v));
   y = 1;
   asm volatile("sured.b.max.2d.s32.trap [%0, {%1, %2}], %3;" ::"l"(s), "r"(x), "r"(y), "r"(v));
+}
+
+extern "C" __global__ void reduce_formatted(cudaSurfaceObject_t s) {
+  int x = threadIdx.x % 4, y = 0, v = threadIdx.x;
+  asm volatile("sured.p.add.2d.b32.trap [%0, {%1, %2}], %3;" ::"l"(s), "r"(x), "r"(y), "r"(v));
 }
 
 extern "C" __global__ void formatted(cudaSurfaceObject_t s) {
