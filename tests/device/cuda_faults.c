@@ -189,6 +189,28 @@ static int record(void *self, rt_stream s, err *e) {
   return r->d->ops->launch(r->d, r->f, one, one, 0, s, NULL, e);
 }
 
+static int texture_operations(rt_device *d, err *e) {
+  const rt_device_ops *o = d->ops;
+  rt_array *array = NULL;
+  rt_object texture = 0, surface = 0;
+  char bytes[8];
+  const rt_array_shape shape = {.type = DTYPE_u8, .channels = 1, .dims = {8}, .surface = true};
+  const rt_array_copy copy = {.size = {8}, .texel = 1, .host = bytes};
+  int rc = 0;
+  DO(o->array_new(d, &shape, &array, e));
+  DO(o->array_copy(d, array, &copy, NULL, e));
+  DO(o->texture_new(d, &(rt_texture){.array = array}, &texture, e));
+  DO(o->surface_new(d, array, &surface, e));
+  if (texture) {
+    o->texture_free(d, texture, NULL);
+  }
+  if (surface) {
+    o->surface_free(d, surface, NULL);
+  }
+  o->array_free(d, array);
+  return rc;
+}
+
 /* Calls every operation once and gives everything back, whatever fails. */
 static int all_operations(rt_device *d, err *e) {
   const rt_device_ops *o = d->ops;
@@ -204,10 +226,6 @@ static int all_operations(rt_device *d, err *e) {
   int64_t left;
   double sec;
   rt_graph *g = NULL;
-  rt_array *array = NULL;
-  rt_object texture = 0, surface = 0;
-  const rt_array_shape shape = {.type = DTYPE_u8, .channels = 1, .dims = {8}, .surface = true};
-  const rt_array_copy copy = {.size = {8}, .texel = 1, .host = bytes};
   const uint32_t one[3] = {1, 1, 1};
   DO(o->alloc(d, 64, &p, e));
   DO(o->alloc(d, 0, &q, e));
@@ -239,17 +257,7 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->give_back(d, q, e));
   q = rc ? q : 0;
   DO(o->give_back(d, q, e));
-  DO(o->array_new(d, &shape, &array, e));
-  DO(o->array_copy(d, array, &copy, NULL, e));
-  DO(o->texture_new(d, &(rt_texture){.array = array}, &texture, e));
-  DO(o->surface_new(d, array, &surface, e));
-  if (texture) {
-    o->texture_free(d, texture, NULL);
-  }
-  if (surface) {
-    o->surface_free(d, surface, NULL);
-  }
-  o->array_free(d, array);
+  DO(texture_operations(d, e));
   recorded r = {d, f};
   DO(o->graph_new(d, record, &r, &g, e));
   DO(o->graph_launch(d, g, s, e));
