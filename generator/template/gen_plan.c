@@ -221,7 +221,7 @@ static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first
     return false; /* it follows the last of the loop's stages, too */
   }
   if (l->stream || l->after || (!first && l[-1].stream)) {
-    return false; /* what it follows is told by events */
+    return false; /* events order it */
   }
   const gen_expr *may = first ? s->early : l[-1].kernel ? s->overlap : NULL;
   return may && condition(j, may);
@@ -333,7 +333,7 @@ static void add_loop(job *j, const gen_stage *s, size_t n, gen_plan *out) {
     idle++;
   }
   if (idle == n) {
-    return; /* how often is not asked */
+    return; /* `times` may have no value here */
   }
   gen_loop *loop = make(j, sizeof *loop);
   *loop = (gen_loop){.times = (uint64_t)bounded(j, from->times, 0, INT32_MAX, "times"),

@@ -103,7 +103,7 @@ static int digit(char c) {
   return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The lines follow that of the options. */
+/* The lines of controls follow that of the options. */
 static const char *find_controls(const char *text, const char *name) {
   static const char start[] = COMPILER_CONTROLS_LINE;
   const size_t n = sizeof start - 1, n_name = strlen(name);

@@ -434,7 +434,7 @@ static void add_stage(const sheet *h, size_t i) {
   l->kernel ? add_launch(h, l, i) : l->symbol || l->copy ? add_copy(h, l, i) : add_memory(h, l, i);
 }
 
-/* Stages [from, from + n), further to the right. */
+/* Stages [from, from + n), indented. */
 static void add_indented(const sheet *h, size_t from, size_t n, const char *indent) {
   auto_str body = {0};
   sheet inner = *h;

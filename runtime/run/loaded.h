@@ -59,7 +59,7 @@ typedef struct loaded_image { /* shared by plans whose source is the same */
   /* With __constant__ variables, which belong to the module: launches take turns, and on another
    * stream than the last one they wait until that has read them. */
   pthread_mutex_t turn;
-  rt_event *done; /* NULL: it has none that a plan fills */
+  rt_event *done; /* of the last launch; NULL: no plan fills variables or arrays */
   rt_stream last;
   bool launched;
 } loaded_image;
@@ -69,14 +69,14 @@ typedef struct given { /* parameter `at` is the caller's argument `index` */
 } given;
 
 typedef struct stage {   /* what every launch reads comes first, in one cache line */
-  rt_function *function; /* NULL: set memory */
+  rt_function *function; /* NULL: sets or copies memory */
   uint32_t grid[3], block[3], smem;
   bool overlap, cooperative,
       copies; /* function NULL: copies from the second operand to the first */
   uint8_t n_operands, n_given, n_rest;
   const void **params; /* the constants among them; whole chunks */
   const given *given;
-  operand *rest;    /* workspaces and tensors */
+  operand *rest;    /* workspaces, tensors and textures */
   uint8_t *rest_at; /* which parameters these are */
   operand *operands;
   tensor *tensors;

@@ -64,7 +64,7 @@ static size_t graphs_most(const loaded_loop *loop) {
   return fit < 2 ? 2 : fit > GRAPHS ? GRAPHS : (size_t)fit;
 }
 
-/* In a free place, or that of the oldest one. */
+/* It takes a free place, or that of the oldest graph. */
 static int keep_graph(loaded_graphs *all, loaded_graph *g, rt_device *d, err *e) {
   if (!all->list) {
     all->most = graphs_most(g->loop);
@@ -182,7 +182,7 @@ void loaded_graphs_free(rt_loaded *l) {
 
 /* ---- variables ------------------------------------------------------------------------------- */
 
-/* What is being captured into a graph is ordered by whoever launches the graph. */
+/* In a capture no launch waits for others: the caller orders the launches of its graph. */
 static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                           err *e) {
   const rt_device_ops *ops = l->d->ops;

@@ -1,10 +1,10 @@
 /* run_streams.c -- launches of plans whose stages are on several streams.
  *
- * Stages of stream 0 are on the caller's stream. Another stream begins when its first stage's turn
- * comes, after all that stands before that on stream 0, and the caller's stream waits for its end. In
- * a capture other streams and events take their part, so that they join the caller's graph only; a
- * second capture while the first one lasts gets all stages on the caller's stream, one after another,
- * which is always right. */
+ * Stages of stream 0 are on the caller's stream. The first stage of another stream waits for all that
+ * stands before it on stream 0, and the caller's stream waits for the last one. Captures use a set of
+ * streams and events of their own, which joins the caller's graph only; a second capture that begins
+ * while the first one lasts gets all stages on the caller's stream, one after another, which is always
+ * right. */
 #include <string.h>
 
 #include "loaded.h"
@@ -22,7 +22,7 @@ static void await(loaded_order *o, scan *x, size_t n_stages, uint16_t what) {
   o->is_awaited[what == LOADED_START ? n_stages : what] = true;
 }
 
-/* Its stream's beginning, then the streams that it names. */
+/* What precedes its stream, then the streams that it names. */
 static void add_waits(loaded_order *o, scan *x, size_t n_stages, const gen_launch *l) {
   unsigned after = l->after;
   if (l->stream && !x->begun[l->stream]) {
@@ -62,7 +62,7 @@ static bool has_streams(const gen_plan *plan) {
   return false;
 }
 
-/* Each stream's last stage is awaited by the caller's stream. */
+/* The caller's stream waits for each other stream's last stage. */
 static void find_order(const gen_plan *plan, loaded_order *o) {
   scan x = {0};
   memset(x.last, 0xff, sizeof x.last);

@@ -1,5 +1,5 @@
-/* bench_choice.c -- from where drawn calls would be served on a device like the one that presets and
- * portfolios come from, without one: nothing is compiled or run.
+/* bench_choice.c -- which origin would serve drawn calls on the device that presets and portfolios were
+ * measured on. Needs no such device: nothing is compiled or run.
  *
  *   bench_choice FAMILY... [--n 300] [--seed 1] [--calls]
  *

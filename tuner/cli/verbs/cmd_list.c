@@ -20,7 +20,7 @@ static void add_problem_json(str *s, const db_problem *p) {
   jw_end_line(s);
 }
 
-/* Where a file gives the family, which one: a file may have the name of another family. */
+/* The file of the template, unless it is FAMILY.lua: saxpy.cu is another saxpy. */
 static const char *file_of(const db_problem *p) {
   const char *slash = strrchr(p->path, '/'), *file = slash ? slash + 1 : p->path;
   const size_t n = strlen(p->family);

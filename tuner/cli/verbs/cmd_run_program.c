@@ -54,7 +54,7 @@ static int find_library(program *p, err *e) {
                  shim, own, own);
 }
 
-/* The device's name is wrong here rather than in the program. */
+/* A wrong device is reported here rather than in the program. */
 static int check_device(program *p, err *e) {
   const char *from_environment = secure_getenv("TUNED_DEVICE");
   rt_device *d;
