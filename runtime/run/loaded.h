@@ -43,6 +43,7 @@ typedef struct loaded_object { /* a texture object of a buffer, kept for later l
   rt_ptr at;
   uint64_t pitch;
   rt_object made;
+  uint64_t used; /* the clock at its last use */
 } loaded_object;
 
 enum { LOADED_OBJECTS = 4096 };
@@ -50,7 +51,8 @@ enum { LOADED_OBJECTS = 4096 };
 typedef struct loaded_objects {
   pthread_mutex_t turn;
   loaded_object *list;
-  size_t n, next, capacity; /* next: the one that the next new object replaces */
+  size_t n, capacity;
+  uint64_t clock;
 } loaded_objects;
 
 typedef struct loaded_image { /* shared by plans whose source is the same */

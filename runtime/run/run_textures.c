@@ -49,10 +49,9 @@ static int fill_array(rt_loaded *l, const texture *x, rt_stream stream, rt_ptr a
 /* ---- objects of buffers ---------------------------------------------------------------------- */
 
 /* The latest are found first. */
-static const loaded_object *find(const loaded_objects *all, const texture *x, rt_ptr at,
-                                 uint64_t pitch) {
+static loaded_object *find(loaded_objects *all, const texture *x, rt_ptr at, uint64_t pitch) {
   for (size_t i = all->n; i-- > 0;) {
-    const loaded_object *o = &all->list[i];
+    loaded_object *o = &all->list[i];
     if (o->x == x && o->at == at && o->pitch == pitch) {
       return o;
     }
@@ -60,7 +59,16 @@ static const loaded_object *find(const loaded_objects *all, const texture *x, rt
   return NULL;
 }
 
-/* A free place, or that of the oldest object, which no launch that still runs is likely to use. */
+static loaded_object *least_recent(const loaded_objects *all) {
+  loaded_object *least = all->list;
+  for (size_t i = 1; i < all->n; i++) {
+    least = all->list[i].used < least->used ? &all->list[i] : least;
+  }
+  return least;
+}
+
+/* A free place, or that of the object whose last use is longest ago: none of this launch, and hardly
+ * one of a launch that still runs. */
 static int place(rt_loaded *l, loaded_object **out, err *e) {
   loaded_objects *all = &l->objects;
   if (all->n < LOADED_OBJECTS) {
@@ -70,7 +78,7 @@ static int place(rt_loaded *l, loaded_object **out, err *e) {
     *out = &all->list[all->n];
     return 0;
   }
-  *out = &all->list[all->next];
+  *out = least_recent(all);
   TRY(l->d->ops->stream_sync(l->d, NULL, e));
   return l->d->ops->texture_free(l->d, (*out)->made, e);
 }
@@ -88,17 +96,18 @@ static int make(rt_loaded *l, const texture *x, rt_ptr at, uint64_t pitch, rt_ob
     l->d->ops->texture_free(l->d, *made, NULL);
     return rc;
   }
-  *o = (loaded_object){x, at, pitch, *made};
-  all->next = all->n < LOADED_OBJECTS ? 0 : (all->next + 1) % LOADED_OBJECTS;
+  *o = (loaded_object){x, at, pitch, *made, all->clock};
   all->n += all->n < LOADED_OBJECTS;
   return 0;
 }
 
 static int bind(rt_loaded *l, const texture *x, rt_ptr at, uint64_t pitch, rt_object *out, err *e) {
   pthread_mutex_lock(&l->objects.turn);
-  const loaded_object *known = find(&l->objects, x, at, pitch);
+  loaded_object *known = find(&l->objects, x, at, pitch);
+  l->objects.clock++;
   const int rc = known ? 0 : make(l, x, at, pitch, out, e);
   if (known) {
+    known->used = l->objects.clock;
     *out = known->made;
   }
   pthread_mutex_unlock(&l->objects.turn);

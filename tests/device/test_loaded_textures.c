@@ -56,8 +56,7 @@ static const rt_device_ops *ops_with_textures(void) {
   return &able;
 }
 
-/* Launches with one object for each of n buffers, twice each; returns the loaded plan. */
-static rt_loaded *launch_textures(fake *f, const gen_texture *x, int n) {
+static rt_loaded *load_texture(fake *f, const gen_texture *x) {
   err e = {0};
   rt_loaded *l;
   const gen_operand operands[] = {{.from = GEN_FROM_TEXTURE, .nbytes = 8, .texture = x},
@@ -69,17 +68,29 @@ static rt_loaded *launch_textures(fake *f, const gen_texture *x, int n) {
   const gen_plan plan = {.launches = &launch, .n = 1, .values = values};
   memset(&textures, 0, sizeof textures);
   assert_ok(rt_loaded_new(&f->device, "x", 1, &look_template, &plan, &l, &e), &e);
+  return l;
+}
+
+/* The object that a launch with the i-th buffer takes. */
+static uint64_t object_of(rt_loaded *l, int i) {
+  err e = {0};
+  const rt_ptr at = 512 * (rt_ptr)(1 + i);
+  const void *args[] = {NULL, NULL, &at};
+  assert_ok(rt_loaded_launch(l, NULL, args, &e), &e);
+  return last_call.args[0];
+}
+
+/* Launches with one object for each of n buffers, twice each; returns the loaded plan. */
+static rt_loaded *launch_textures(fake *f, const gen_texture *x, int n) {
+  rt_loaded *l = load_texture(f, x);
   for (int i = 0; i < 2 * n; i++) {
-    const rt_ptr at = 512 * (rt_ptr)(1 + i / 2);
-    const void *args[] = {NULL, NULL, &at};
-    assert_ok(rt_loaded_launch(l, NULL, args, &e), &e);
-    assert_int_equal(last_call.args[0], x->array ? 1 : 1 + i / 2);
+    assert_int_equal(object_of(l, i / 2), x->array ? 1 : 1 + i / 2);
   }
   return l;
 }
 
-/* An object is made once for each buffer, the oldest making room for new ones; an array has one, and is
- * filled by every launch. */
+/* An object is made once for each buffer, the least recently used making room for new ones; an array
+ * has one, and is filled by every launch. */
 TEST(test_textures) {
   enum { MOST = 4096 };
   fake f;
@@ -100,6 +111,13 @@ TEST(test_textures) {
   assert_true(textures.last.edge[0] == RT_EDGE_WRAP && textures.last.edge[1] == RT_EDGE_BORDER);
   rt_loaded_free(l);
   assert_int_equal(textures.live, 0);
+  l = load_texture(&f, &x);
+  memset(&textures, 0, sizeof textures);
+  for (int i = 1; i < MOST + 3; i++) { /* what is in use stays */
+    assert_int_equal(object_of(l, 0), 1);
+    assert_int_equal(object_of(l, i), 1 + i);
+  }
+  rt_loaded_free(l);
   x.array = true;
   l = launch_textures(&f, &x, 3);
   assert_true(textures.made == 1 && textures.copies == 6 && textures.arrays == 1);
