@@ -1,5 +1,6 @@
 /* Stages without a kernel: they set memory, copy it, or fill a __constant__ variable. */
 #define _GNU_SOURCE
+#include "gen_lex.h"
 #include "gen_read_operands.h"
 
 static bool can_be_set(gen_scope *s, const gen_stage_operand *o) {
@@ -35,6 +36,9 @@ static void read_constant(gen_scope *s, gen_stage *stage) {
   gen_keys(r, keys);
   gen_need(r, "constant");
   stage->symbol = gen_text(r, "the name of a __constant__ variable");
+  if (!gen_word_is_name(stage->symbol)) {
+    gen_bad(r, "'%s' is not the name of a variable", stage->symbol);
+  }
   gen_leave(r);
   gen_need(r, "from");
   gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 1);
