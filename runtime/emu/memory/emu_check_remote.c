@@ -186,16 +186,22 @@ static const char *verb(emu_access access) {
   return access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes" : "atomically updates";
 }
 
+/* Its first byte. */
+static remote_access access_of(const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                               int n, emu_access access) {
+  return (remote_access){.home = home,
+                         .offset = offset,
+                         .lane = lane,
+                         .width = emu_shared_width(in, n),
+                         .does = verb(access),
+                         .reads = access != ACCESS_WRITE,
+                         .writes = access != ACCESS_READ,
+                         .strong = in->flags & INSN_STRONG};
+}
+
 int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
                      int n, emu_access access, const uint8_t *values) {
-  remote_access a = {home,
-                     offset,
-                     lane,
-                     emu_shared_width(in, n),
-                     verb(access),
-                     access != ACCESS_WRITE,
-                     access != ACCESS_READ,
-                     in->flags & INSN_STRONG};
+  remote_access a = access_of(in, lane, home, offset, n, access);
   const uint32_t clock = emu_remote_clock(w);
   const bool same = values && !memcmp(home->smem + offset, values, (size_t)n);
   int rc = visit(w, in, lane, home);
@@ -218,14 +224,7 @@ int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home,
 int emu_check_others(emu_warp *w, const emu_insn *in, int lane, uint64_t offset, int n,
                      emu_access access, const uint8_t *values) {
   const emu_remote *r = w->block->remote;
-  remote_access a = {w->block,
-                     offset,
-                     lane,
-                     emu_shared_width(in, n),
-                     verb(access),
-                     access != ACCESS_WRITE,
-                     access != ACCESS_READ,
-                     in->flags & INSN_STRONG};
+  remote_access a = access_of(in, lane, w->block, offset, n, access);
   int rc = RUN_ON;
   if (offset >= r->high || offset + (uint64_t)n <= r->low ||
       (values && !memcmp(w->block->smem + offset, values, (size_t)n))) {
