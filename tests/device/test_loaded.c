@@ -363,6 +363,15 @@ static bool tell_capturing(rt_device *d, rt_stream s) {
   return is_captured;
 }
 
+static rt_device_ops telling_ops(void) {
+  rt_device_ops ops = fake_ops;
+  ops.stream_beside = tell_beside;
+  ops.stream_wait = tell_wait;
+  ops.event_record = tell_record;
+  ops.launch = tell_launch;
+  return ops;
+}
+
 TEST(test_streams) {
   static const gen_operand pair[] = {{.from = GEN_FROM_ARG, .index = 2},
                                      {.from = GEN_FROM_ARG, .index = 2}};
@@ -386,11 +395,7 @@ TEST(test_streams) {
   double a = 1;
   const rt_ptr px = (rt_ptr)(uintptr_t)x;
   const void *args[] = {NULL, &a, &px};
-  rt_device_ops able = fake_ops;
-  able.stream_beside = tell_beside;
-  able.stream_wait = tell_wait;
-  able.event_record = tell_record;
-  able.launch = tell_launch;
+  rt_device_ops able = telling_ops();
   able.copy = tell_copy;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const gen_plan plan = {.launches = cases[i].launches, .n = cases[i].n, .values = values};
@@ -427,11 +432,7 @@ TEST(test_captured_streams) {
                {true, 1, 1, "0k 0r 2w 2k 2r 0w"},  {true, 1, 2, "0k 0k"},
                {true, 0, 2, "0k 0r 2w 2k 2r 0w"},  {false, 1, 1, "0k 0r 1w 1k 1r 0w"}};
   static char callers[3];
-  rt_device_ops able = fake_ops;
-  able.stream_beside = tell_beside;
-  able.stream_wait = tell_wait;
-  able.event_record = tell_record;
-  able.launch = tell_launch;
+  rt_device_ops able = telling_ops();
   able.capturing = tell_capturing;
   fake f;
   err e = {0};

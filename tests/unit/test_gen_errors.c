@@ -253,6 +253,17 @@ TEST(stages_are_checked) {
        "a stride is a whole number; 'factor' is none", 27},
       {TENSOR("tensor = 'x', dims = { 'n' }, box = { 64 }, swizle = 128"),
        "a key 'swizle' means nothing here", 27},
+      {"{ 'sums', 'u32', 'ceildiv(n, TILE)' }", "{ 'sums', 'u32' }", "a workspace is", 23},
+      {"{ 'sums', 'u32'", "{ 'x', 'u32'", "there are two things called 'x'", 23},
+      {"{ kernel = 'slow', grid = 'n'", "{ kernel = 'slow', grid = 'B'", "'B' is a parameter", 37},
+      {"source = 'reference @{n}'", "source = ''", "the source is empty", 38},
+      {"source = 'reference @{n}'", "default = {}", "a key 'default' means nothing here", 38},
+  };
+  CHECK_ALL(list);
+}
+
+TEST(textures_are_checked) {
+  static const breakage list[] = {
       {TENSOR("texture = 'n', dims = { 'n' }"), "'n' is a scalar; a texture is in a buffer", 27},
       {TENSOR("texture = 'x'"), "'dims' is missing here", 27},
       {TENSOR("texture = 'x', dims = {}"), "a texture has 1 to 3 dimensions", 27},
@@ -268,11 +279,6 @@ TEST(stages_are_checked) {
        "address has one entry for each of the 1 dimensions", 27},
       {TENSOR("texture = 'x', dims = { 'n' }, filter = 'cubic'"),
        "filter is 'nearest' or 'linear', not 'cubic'", 27},
-      {"{ 'sums', 'u32', 'ceildiv(n, TILE)' }", "{ 'sums', 'u32' }", "a workspace is", 23},
-      {"{ 'sums', 'u32'", "{ 'x', 'u32'", "there are two things called 'x'", 23},
-      {"{ kernel = 'slow', grid = 'n'", "{ kernel = 'slow', grid = 'B'", "'B' is a parameter", 37},
-      {"source = 'reference @{n}'", "source = ''", "the source is empty", 38},
-      {"source = 'reference @{n}'", "default = {}", "a key 'default' means nothing here", 38},
   };
   CHECK_ALL(list);
 }
