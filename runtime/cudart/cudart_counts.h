@@ -12,7 +12,7 @@ enum { CUDART_REPORTS = 64 };
 
 typedef struct cudart_report {
   char place[200], message[720]; /* of an err */
-  char what[200];                /* the launch or call; empty: the host's own access */
+  char what[400];                /* the launch or call; empty: the host's own access */
 } cudart_report;
 
 typedef struct cudart_counts {

@@ -7,7 +7,7 @@
  * an announcement does, and if the loading block has looked at what was announced: an atomic, or a
  * strong load, at an address that the storing block updated.
  *
- * That errs on the side of silence: a fence counts for every later atomic, whoever looks; the
+ * That errs on the side of silence: a fence counts for every later atomic; the
  * reader's own fence is not asked for; compare-and-swap, minimum and maximum announce nothing, since
  * algorithms that tolerate old values use them. */
 #ifndef EMU_PUBLISH_H
