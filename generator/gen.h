@@ -543,9 +543,20 @@ typedef enum gen_fill_kind {
 
 /* How an output's error is measured.
  *   ELEMENT  |x - ref| <= abs + rel * |ref|, for each element
+ *   BOUND    |x - ref| <= abs + rel * bound, for each element; the reference computes the bounds
  *   NORM2    the 2-norm of x - ref is at most rel times that of ref
  *   PSNR     20 log10(abs / root of the mean square of x - ref), in dB, is at least rel */
-typedef enum gen_error_kind { GEN_ERROR_ELEMENT, GEN_ERROR_NORM2, GEN_ERROR_PSNR } gen_error_kind;
+typedef enum gen_error_kind {
+  GEN_ERROR_ELEMENT,
+  GEN_ERROR_BOUND,
+  GEN_ERROR_NORM2,
+  GEN_ERROR_PSNR
+} gen_error_kind;
+
+/* gen_error_is_sum -- is the error that of all elements together? */
+static inline bool gen_error_is_sum(gen_error_kind kind) {
+  return kind == GEN_ERROR_NORM2 || kind == GEN_ERROR_PSNR;
+}
 
 typedef struct gen_datum { /* one argument as tests and timing pass it */
   dtype type;
@@ -559,6 +570,8 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   const char *file; /* GEN_FILL_FILE: its path */
   double tolerance_abs, tolerance_rel; /* of outputs: their own, or those of gen_data */
   gen_error_kind error;                /* likewise */
+  size_t bound;                        /* GEN_ERROR_BOUND: workspace of the reference */
+  dtype bound_type;                    /* f32 or f64 */
   uint64_t bits;                       /* scalars */
 } gen_datum;
 

@@ -466,6 +466,26 @@ static double tolerance(job *j, const gen_expr *x) {
   return v;
 }
 
+/* An output's own, or that of the template. */
+static void set_tolerance(job *j, size_t i, gen_datum *d) {
+  const tmpl *t = j->g->t;
+  const gen_tolerance *own = &t->args[i].tolerance, *x = own->abs ? own : &t->tolerance;
+  d->tolerance_abs = tolerance(j, x->abs);
+  d->tolerance_rel = tolerance(j, x->rel);
+  d->error = x->error;
+  if (d->error == GEN_ERROR_BOUND && t->pub.args[i].dir >= GEN_OUT) {
+    const gen_workspace *w = &t->reference.workspaces[x->bound];
+    d->bound = x->bound;
+    d->bound_type = w->element.type;
+    const uint64_t n = nbytes_of(j, w->count, d->bound_type) / dtype_nbytes(d->bound_type);
+    if (n < d->count) {
+      gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at,
+               "the bound '%s' has %llu elements, '%s' has %llu", w->name, (unsigned long long)n,
+               t->pub.args[i].name, (unsigned long long)d->count);
+    }
+  }
+}
+
 static void data(gen_box *b, void *ud) {
   job *j = ud;
   tmpl *t = j->g->t;
@@ -487,10 +507,7 @@ static void data(gen_box *b, void *ud) {
   out->tolerance_rel = tolerance(j, t->tolerance.rel);
   out->error = t->tolerance.error;
   for (size_t i = 0; i < t->pub.n_args; i++) {
-    const gen_tolerance *own = &t->args[i].tolerance;
-    args[i].tolerance_abs = own->abs ? tolerance(j, own->abs) : out->tolerance_abs;
-    args[i].tolerance_rel = own->abs ? tolerance(j, own->rel) : out->tolerance_rel;
-    args[i].error = own->abs ? own->error : out->error;
+    set_tolerance(j, i, &args[i]);
   }
   *j->data = out;
 }

@@ -25,6 +25,9 @@ typedef struct gen_field_rule {
 typedef struct gen_tolerance {
   const gen_expr *abs, *rel; /* abs NULL: none is given */
   gen_error_kind error;
+  const char *bound_name; /* GEN_ERROR_BOUND */
+  size_t bound;           /* likewise: the reference's workspace */
+  gen_line at;
 } gen_tolerance;
 
 typedef struct gen_arg_rule {

@@ -188,9 +188,9 @@ int rt_checker_fill(rt_checker *k, const gen_datum *datum, uint64_t seed, rt_ptr
 
 int rt_checker_compare(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e) {
   rt_comparison v = *c;
-  int32_t type = (int32_t)v.type, poisoned = v.poisoned;
-  void *args[] = {&v.x,      &v.ref,    &v.count, &type, &v.tolerance_abs, &v.tolerance_rel,
-                  &v.poison, &poisoned, &finding};
+  int32_t type = (int32_t)v.type, poisoned = v.poisoned, bound_type = (int32_t)v.bound_type;
+  void *args[] = {&v.x,     &v.ref,      &v.count,  &type,     &v.tolerance_abs, &v.tolerance_rel,
+                  &v.bound, &bound_type, &v.poison, &poisoned, &finding};
   return launch(k, k->compare, v.count, args, e);
 }
 

@@ -31,12 +31,14 @@ typedef struct rt_comparison {
   uint64_t count;
   dtype type;
   double tolerance_abs, tolerance_rel;
-  bool poisoned;   /* both started as `poison`: what the reference left, x must leave */
-  uint64_t poison; /* one element's bits */
+  rt_ptr bound;     /* per element: tolerance_rel is a multiple of it, not of |ref|; 0: none */
+  dtype bound_type; /* f32 or f64 */
+  bool poisoned;    /* both started as `poison`: what the reference left, x must leave */
+  uint64_t poison;  /* one element's bits */
 } rt_comparison;
 
 /* rt_checker_compare -- which elements of x are wrong, and the largest error in units of the
- * tolerance */
+ * tolerance. An element of a finite reference is wrong if its bound is negative or not finite */
 int rt_checker_compare(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e);
 /* rt_checker_sum -- of all elements: in the finding, n and first are of those that are not numbers
  * where the reference is one, or the reverse; `last` and `worst` are bits of doubles, the sums of squares

@@ -243,31 +243,36 @@ static __device__ double distance(int type, u64 x, u64 y) {
                         : integer_distance(type, x, y);
 }
 
-/* |x - ref| in units of the tolerance. Equal bits are always right; a NaN is right only where the
- * reference is NaN, an infinity only where the reference is the same one. */
+/* |x - ref| in units of the tolerance, whose relative part is of `scale`, |ref| or a bound. Equal
+ * bits are right; a NaN is right only where the reference is NaN, an infinity only where the
+ * reference is the same one. Nothing is right where a finite reference has no finite bound. */
 static __device__ double error_of(int type, u64 x, u64 ref, double tolerance_abs,
-                                  double tolerance_rel) {
+                                  double tolerance_rel, double scale) {
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   double m = magnitude(type, ref), d = distance(type, x, ref);
+  if (m < infinity && !(scale >= 0 && scale < infinity)) {
+    return infinity;
+  }
   if (x == ref || d == 0) {
     return 0;
   }
   if (m != m) {
     return magnitude(type, x) != magnitude(type, x) ? 0 : infinity;
   }
-  double allowed = tolerance_abs + tolerance_rel * m;
+  double allowed = tolerance_abs + tolerance_rel * scale;
   return d < infinity && allowed > 0 ? d / allowed : infinity;
 }
 
 /* An element that the reference left poisoned must stay poisoned. */
 extern "C" __global__ void compare(const void *x, const void *ref, u64 n, int type,
-                                       double tolerance_abs, double tolerance_rel, u64 poison,
-                                       int poisoned, finding *out) {
+                                   double tolerance_abs, double tolerance_rel, const void *bound,
+                                   int bound_type, u64 poison, int poisoned, finding *out) {
   finding f = {0, NONE, 0, 0};
   for (u64 i = thread_id(); i < n; i += n_threads()) {
     u64 a = load(type, x, i), b = load(type, ref, i);
     bool touched = poisoned && b == poison && a != b;
-    double error = error_of(type, a, b, tolerance_abs, tolerance_rel);
+    double scale = bound ? float_value(bound_type, load(bound_type, bound, i)) : magnitude(type, b);
+    double error = error_of(type, a, b, tolerance_abs, tolerance_rel, scale);
     u64 bits = touched ? 0 : (u64)__double_as_longlong(error);
     f.worst = bits > f.worst ? bits : f.worst;
     if (touched || error > 1) {

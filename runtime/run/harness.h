@@ -27,6 +27,7 @@ typedef struct harness_case {
   rt_ptr *given;     /* per argument: its recorded contents; 0: filled */
   rt_ptr *at;        /* per argument: its buffer in the first set; 0 for scalars */
   rt_ptr *expected;  /* per argument: what it must become; 0 for inputs and scalars */
+  rt_ptr *bounds;    /* per argument: the bound of each element's error; 0: none */
   uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
   const void **args; /* pointers to these, as a launch takes them */
   rt_zone *zones;    /* canaries: zone i lies before the i-th buffer, the last after all */
@@ -65,6 +66,8 @@ bool harness_is_output(const rt_harness *b, size_t arg);
 bool harness_is_recorded(const harness_case *c, size_t arg);
 /* harness_is_poisoned -- does this buffer start as poison in this case? */
 bool harness_is_poisoned(const rt_harness *b, const harness_case *c, size_t arg);
+/* harness_bounds_nbytes -- of the bounds of an output's elements; 0: it has none */
+uint64_t harness_bounds_nbytes(const rt_harness *b, const harness_case *c, size_t arg);
 uint64_t harness_nbytes(const harness_case *c, size_t arg);
 /* harness_poison -- the byte that poisons; all ones is a NaN of every floating type */
 uint8_t harness_poison(dtype t);

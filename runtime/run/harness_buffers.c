@@ -34,6 +34,13 @@ uint64_t harness_nbytes(const harness_case *c, size_t arg) {
   return c->data->args[arg].count * dtype_nbytes(c->data->args[arg].type);
 }
 
+uint64_t harness_bounds_nbytes(const rt_harness *b, const harness_case *c, size_t arg) {
+  const gen_datum *d = &c->data->args[arg];
+  const bool bound =
+      harness_is_output(b, arg) && d->error == GEN_ERROR_BOUND && !b->t->counts_wrong;
+  return bound ? d->count * dtype_nbytes(d->bound_type) : 0;
+}
+
 static uint64_t shift_of(const harness_case *c, size_t arg) {
   return c->captured && c->captured->shifts ? c->captured->shifts[arg] : 0;
 }
@@ -115,11 +122,12 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   c->given = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->at = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->expected = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  c->bounds = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
   c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
-  if (!c->contents || !c->magnitude || !c->given || !c->at || !c->expected || !c->values ||
-      !c->args || !c->zones) {
+  if (!c->contents || !c->magnitude || !c->given || !c->at || !c->expected || !c->bounds ||
+      !c->values || !c->args || !c->zones) {
     return err_nomem(e);
   }
   for (size_t j = 0; j < n; j++) {
@@ -136,7 +144,7 @@ int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
   b->cases = ARENA_ARRAY(&b->memory, harness_case, b->n_cases + 1);
   b->masters = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
-  b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 2 * n * b->n_cases);
+  b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 3 * n * b->n_cases);
   if (!b->cases || !b->masters || !b->filled || !b->blocks) {
     return err_nomem(e);
   }
@@ -177,6 +185,7 @@ static uint64_t least_nbytes(const rt_harness *b) {
     n += harness_is_recorded(&b->cases[0], i) ? harness_nbytes(&b->cases[0], i) : 0;
     for (size_t j = 0; j < b->n_cases; j++) {
       n += harness_is_output(b, i) ? harness_nbytes(&b->cases[j], i) : 0;
+      n += harness_bounds_nbytes(b, &b->cases[j], i);
     }
   }
   return n;
@@ -259,6 +268,13 @@ static int place(rt_harness *b, err *e) {
   return 0;
 }
 
+/* Where the reference's results of a case are kept. */
+static int take_expected(rt_harness *b, harness_case *c, size_t arg, err *e) {
+  const uint64_t nbytes = harness_bounds_nbytes(b, c, arg);
+  TRY(nbytes ? take(b, nbytes, &c->bounds[arg], e) : 0);
+  return take(b, harness_nbytes(c, arg), &c->expected[arg], e);
+}
+
 int harness_allocate(rt_harness *b, err *e) {
   TRY(measure_memory(b, e));
   TRY(place(b, e));
@@ -270,7 +286,7 @@ int harness_allocate(rt_harness *b, err *e) {
       TRY(take(b, harness_nbytes(&b->cases[0], i), &b->cases[0].given[i], e));
     }
     for (size_t j = 0; j < b->n_cases && harness_is_output(b, i); j++) {
-      TRY(take(b, harness_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
+      TRY(take_expected(b, &b->cases[j], i, e));
     }
   }
   if (b->t->counts_wrong) {

@@ -42,16 +42,19 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
                      .type = m->type,
                      .tolerance_abs = m->tolerance_abs * c->magnitude[arg],
                      .tolerance_rel = m->tolerance_rel,
+                     .bound = c->bounds[arg],
+                     .bound_type = m->bound_type,
                      .poisoned = harness_is_poisoned(b, c, arg)};
   memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
-  return (m->error ? rt_checker_sum : rt_checker_compare)(b->checker, &v, finding, e);
+  return (gen_error_is_sum(m->error) ? rt_checker_sum : rt_checker_compare)(b->checker, &v, finding,
+                                                                            e);
 }
 
 /* The finding of an output whose error is that of all elements together, in the form of one of single
  * elements. An error that is too large has no first element. */
 static void judge_sums(const rt_harness *b, const harness_case *c, size_t arg, rt_finding *f) {
   const gen_datum *m = &c->data->args[arg];
-  if (!harness_is_output(b, arg) || !m->error || b->t->counts_wrong) {
+  if (!harness_is_output(b, arg) || !gen_error_is_sum(m->error) || b->t->counts_wrong) {
     return;
   }
   const double found = c->magnitude[arg]; /* above 1: a program's data may exceed the peak */
@@ -150,11 +153,31 @@ static int say_large_sum(const rt_harness *b, const harness_case *c, size_t arg,
                  b->t->args[arg].name, differs, m->tolerance_rel, (size_t)(c - b->cases));
 }
 
+/* What the bound of the first wrong element allows, in words.
+ *   err  ERR_WRONG  it is no bound */
+static int say_bound(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
+                     char *out, size_t size, err *e) {
+  const gen_datum *m = &c->data->args[arg];
+  uint64_t bits;
+  out[0] = 0;
+  if (!c->bounds[arg]) {
+    return 0;
+  }
+  TRY(read_element(b, m->bound_type, c->bounds[arg], f->first, &bits, e));
+  const double bound = dtype_decode(m->bound_type, bits);
+  snprintf(out, size, ", which may differ by %.3g",
+           m->tolerance_abs * c->magnitude[arg] + m->tolerance_rel * bound);
+  return bound >= 0 && bound < INFINITY
+             ? 0
+             : err_set(e, ERR_WRONG, "the bound of %s[%" PRIu64 "] is %g (case %zu)",
+                       b->t->args[arg].name, f->first, bound, (size_t)(c - b->cases));
+}
+
 static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
                      err *e) {
   dtype t = c->data->args[arg].type;
   uint64_t x, ref;
-  char found[64], wanted[64];
+  char found[64], wanted[64], allowed[64];
   if (f->first == UINT64_MAX) {
     return say_large_sum(b, c, arg, f, e);
   }
@@ -162,10 +185,12 @@ static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_
   TRY(read_element(b, t, c->expected[arg], f->first, &ref, e));
   describe(b, c, arg, x, found, sizeof found);
   describe(b, c, arg, ref, wanted, sizeof wanted);
+  TRY(say_bound(b, c, arg, f, allowed, sizeof allowed, e));
   return err_set(e, ERR_WRONG,
-                 "%s[%" PRIu64 "] is %s, reference %s (case %zu); %" PRIu64 " of %" PRIu64 " wrong",
-                 b->t->args[arg].name, f->first, found, wanted, (size_t)(c - b->cases), f->n,
-                 c->data->args[arg].count);
+                 "%s[%" PRIu64 "] is %s, reference %s%s (case %zu); %" PRIu64 " of %" PRIu64
+                 " wrong",
+                 b->t->args[arg].name, f->first, found, wanted, allowed, (size_t)(c - b->cases),
+                 f->n, c->data->args[arg].count);
 }
 
 static int say_changed(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,

@@ -52,6 +52,8 @@ int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_p
 void rt_loaded_hold(rt_loaded *l, bool hold);
 size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
 int rt_loaded_reserve(rt_loaded *l, err *e);
+/* rt_loaded_workspace -- the plan's i-th, in the memory that rt_loaded_reserve allocates */
+rt_ptr rt_loaded_workspace(const rt_loaded *l, size_t i);
 /* rt_loaded_info -- registers, spills and shared memory: the largest over the plan's kernels */
 int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e);
 

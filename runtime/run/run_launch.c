@@ -24,6 +24,10 @@ int rt_loaded_reserve(rt_loaded *l, err *e) {
   return 0;
 }
 
+rt_ptr rt_loaded_workspace(const rt_loaded *l, size_t i) {
+  return l->workspace + l->offsets[i];
+}
+
 /* The tensor maps of this launch: address and strides are the caller's. */
 static int describe(rt_loaded *l, const stage *s, const void *const *args, const rt_ptr *workspaces,
                     rt_tensor_map *maps, err *e) {

@@ -109,6 +109,21 @@ prints "kernel scale on stream 0 reads what kernel greatest on stream 1 writes, 
 sed 's/value = 0 }/value = 0, stream = 1 }/' examples/normalise.lua >"$folder/early.lua"
 prints "kernel least on stream 0 writes what a memset on stream 1 writes" \
   sh -c "$autotune check $folder/early.lua n=5000 --config STREAMS=1 || true"
+# an error is measured by a bound that the reference computes
+checked edges "width=1 height=1" "width=257 height=3"
+bound() { sed "$1" examples/edges.lua >"$folder/bound.lua"; }
+wrong_bound() {
+  bound "$1"
+  prints "$2" sh -c "timeout 60 $autotune check $folder/bound.lua width=33 height=17 --sample 1 2>&1 || true"
+}
+bound 's/factor = 10 \* 2^-24/factor = 0, abs = 1e-4/'
+prints " 0 wrong" timeout 60 "$autotune" check "$folder/bound.lua" width=33 height=17 --sample 1
+wrong_bound 's/sum + centre;/sum + centre + 1e-5f;/; s/sum : sum/sum + 1e-5f : sum/' "which may differ by "
+wrong_bound 's/factor = 10 /factor = 0.1 /' "which may differ by "
+wrong_bound '/magnitude\[i\] = /d' "which may differ by 0 (case 0)"
+wrong_bound 's/= (float)all/= i == 70 ? nanf("") : (float)all/' "the reference: the bound of to[70] is nan (case 0)"
+wrong_bound 's/= (float)all/= i == 70 ? -1 : (float)all/' "the reference: the bound of to[70] is -1 (case 0)"
+wrong_bound 's/"f32", "width \* height"/"f32", "width"/' "the bound 'magnitude' has 33 elements, 'to' has 561"
 checked resize "width=1 height=1 to_width=3 to_height=2" "width=33 height=17 to_width=50 to_height=11"
 for read in rows array; do
   prints " 0 wrong" timeout 60 "$autotune" check examples/resize.lua width=100 height=60 to_width=64 to_height=48 \

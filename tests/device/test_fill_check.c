@@ -290,6 +290,43 @@ BED_TEST(test_special_floats) {
   assert_int_equal(compare_one(b, DTYPE_f32, quiet, other, 0, 0).n, 0);
 }
 
+static rt_finding compare_bound(bed *b, double ref, double x, dtype type, double bound) {
+  const uint64_t bits = dtype_encode(type, bound), xs[] = {dtype_encode(DTYPE_f32, x)},
+                 refs[] = {dtype_encode(DTYPE_f32, ref)};
+  rt_comparison v = {.count = 1, .type = DTYPE_f32, .tolerance_abs = 1, .tolerance_rel = 0.5};
+  v.bound = bed_put(b, &bits, sizeof bits);
+  v.bound_type = type;
+  const rt_finding f = compare(b, v, xs, refs);
+  bed_free(b, v.bound);
+  return f;
+}
+
+/* In units of 1 + bound / 2. Without a bound that is a number nothing is right, but what the
+ * reference makes no number either. */
+BED_TEST(test_bounds) {
+  static const struct {
+    double ref, x, bound, error;
+  } cases[] = {{100, 106, 4, 2},
+               {100, 101, 0, 1},
+               {100, 103, 4, 1},
+               {-5, -5, 0, 0},
+               {5, 5, NAN, INFINITY},
+               {5, 5, -1, INFINITY},
+               {5, 5, INFINITY, INFINITY},
+               {NAN, NAN, NAN, 0},
+               {INFINITY, INFINITY, INFINITY, 0},
+               {NAN, 5, 4, INFINITY},
+               {5, NAN, 4, INFINITY}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int wide = 0; wide < 2; wide++) {
+      const rt_finding f =
+          compare_bound(b, cases[i].ref, cases[i].x, wide ? DTYPE_f64 : DTYPE_f32, cases[i].bound);
+      assert_true(worst(&f) == cases[i].error);
+      assert_int_equal(f.n, cases[i].error > 1);
+    }
+  }
+}
+
 /* Elements that the reference left poisoned must stay so; those it wrote must not be poison. */
 BED_TEST(test_poison) {
   const uint32_t poison = 0xffffffff, x[] = {poison, 1, poison, 0x7fc00000},

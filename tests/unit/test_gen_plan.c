@@ -374,6 +374,28 @@ TEST(outputs_may_have_their_own_tolerance) {
   assert_true(d->args[2].tolerance_abs == d->tolerance_abs && d->args[2].tolerance_rel == 0);
 }
 
+#define BOUND "tolerance = { bound = 'most', factor = 'n / 4', abs = 3 }"
+TEST(errors_may_be_measured_by_bounds) {
+  char text[200];
+  const gen_data *d;
+  snprintf(text, sizeof text, "workspace = { { 'one', 'f32', 1 }, { 'most', 'f64', 'n' } },\n%s",
+           "    stages = { { kernel = 'slow'");
+  auto_str file = {0}, whole = {0};
+  auto_street s = {0};
+  mini_with("stages = { { kernel = 'slow'", text, &file);
+  const char *at = strstr(file.p, "tolerance = {");
+  str_add_n(&whole, file.p, (size_t)(at - file.p));
+  str_addf(&whole, BOUND "%s", strchr(at, '}') + 1);
+  folder_write("mini.lua", whole.p, whole.n);
+  assert_ok(gen_open(NULL, folder_path("mini.lua"), &s.t, &s.e), &s.e);
+  street_start(&s, "n=100");
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[3].error, GEN_ERROR_BOUND);
+  assert_true(d->args[3].tolerance_abs == 3 && d->args[3].tolerance_rel == 25);
+  assert_int_equal(d->args[3].bound, 1);
+  assert_int_equal(d->args[3].bound_type, DTYPE_f64);
+}
+
 TEST(errors_may_be_those_of_all_elements) {
   static const struct {
     const char *text;
@@ -392,8 +414,12 @@ TEST(errors_may_be_those_of_all_elements) {
     assert_true(d->args[3].tolerance_abs == cases[i].abs &&
                 d->args[3].tolerance_rel == cases[i].rel);
   }
-  static const char *const wrong[][2] = {{"{ norm2 = 1, abs = 2 }", "'abs' means nothing here"},
-                                         {"{ psnr = 40 }", "'peak' is missing here"}};
+  static const char *const wrong[][2] = {
+      {"{ norm2 = 1, abs = 2 }", "'abs' means nothing here"},
+      {"{ psnr = 40 }", "'peak' is missing here"},
+      {"{ bound = 'n' }", "'factor' is missing here"},
+      {"{ bound = 'n', factor = 1, rel = 1 }", "'rel' means nothing here"},
+      {"{ bound = 'n', factor = 1 }", "the bound 'n' is no workspace of the reference"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     char text[100];
     gen_template *t = NULL;

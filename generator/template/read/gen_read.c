@@ -169,11 +169,48 @@ static const gen_expr *need_expression(gen_reader *r, const char *key, unsigned 
   return x;
 }
 
+/* The workspace of the reference that an output's bounds are in. */
+static void find_bound(gen_reader *r, gen_tolerance *x) {
+  const gen_program *p = &r->t->reference;
+  size_t i = 0;
+  if (x->error != GEN_ERROR_BOUND) {
+    return;
+  }
+  while (i < p->n_workspaces && strcmp(p->workspaces[i].name, x->bound_name) != 0) {
+    i++;
+  }
+  const gen_element *of = i < p->n_workspaces ? &p->workspaces[i].element : NULL;
+  if (!of || of->field >= 0 || (of->type != DTYPE_f32 && of->type != DTYPE_f64)) {
+    gen_fail(r->b, ERR_TEMPLATE, x->at,
+             "the bound '%s' %s: workspace = { { \"%s\", \"f64\", count } }, in the reference",
+             x->bound_name, of ? "has to be of f32 or f64" : "is no workspace of the reference",
+             x->bound_name);
+  }
+  x->bound = i;
+}
+
+/* The template's tolerance is that of all outputs without their own, and a bound that of one. */
+static void find_bounds(gen_reader *r) {
+  tmpl *t = r->t;
+  size_t n = 0;
+  find_bound(r, &t->tolerance);
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    gen_tolerance *own = &((gen_arg_rule *)t->args)[i].tolerance;
+    find_bound(r, own);
+    n += t->pub.args[i].dir >= GEN_OUT && !own->abs;
+  }
+  if (t->tolerance.error == GEN_ERROR_BOUND && n > 1) {
+    gen_fail(r->b, ERR_TEMPLATE, t->tolerance.at,
+             "there are %zu outputs: give each a tolerance with a bound of its own", n);
+  }
+}
+
 static void read_rates(gen_reader *r) {
   tmpl *t = r->t;
   gen_need(r, "tolerance");
   gen_read_tolerance(r, GEN_READS_PROBLEM, &t->tolerance);
   gen_leave(r);
+  find_bounds(r);
   t->flops = need_expression(r, "flops", GEN_READS_PROBLEM);
   t->bytes = need_expression(r, "bytes", GEN_READS_PROBLEM);
 }

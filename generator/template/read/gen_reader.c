@@ -272,25 +272,39 @@ static const gen_expr *need_numeric(gen_reader *r, const char *key, unsigned kin
   return x;
 }
 
-/* { abs = ..., rel = ... }, { norm2 = ... } or { psnr = ..., peak = ... } */
-void gen_read_tolerance(gen_reader *r, unsigned kinds, gen_tolerance *out) {
-  static const char *const element[] = {"abs", "rel", NULL}, *const norm2[] = {"norm2", NULL},
-                           *const psnr[] = {"psnr", "peak", NULL};
-  if (gen_is_table(r) && gen_enter(r, "norm2")) {
+static bool has_key(gen_reader *r, const char *key) {
+  const bool there = gen_is_table(r) && gen_enter(r, key);
+  if (there) {
     gen_leave(r);
-    gen_keys(r, norm2);
-    *out = (gen_tolerance){gen_expr_new(r->b, r->a, "0", gen_here(r), &r->t->symbols, kinds),
-                           need_numeric(r, "norm2", kinds), GEN_ERROR_NORM2};
-  } else if (gen_is_table(r) && gen_enter(r, "psnr")) {
-    gen_leave(r);
-    gen_keys(r, psnr);
-    *out = (gen_tolerance){need_numeric(r, "peak", kinds), need_numeric(r, "psnr", kinds),
-                           GEN_ERROR_PSNR};
-  } else {
-    gen_keys(r, element);
-    *out = (gen_tolerance){need_numeric(r, "abs", kinds), need_numeric(r, "rel", kinds),
-                           GEN_ERROR_ELEMENT};
   }
+  return there;
+}
+
+/* { abs = ..., rel = ... }, { bound = ..., factor = ..., abs = ... }, { norm2 = ... } or
+ * { psnr = ..., peak = ... }: which keys each has, of which the first tells it */
+static const struct {
+  const char *abs, *rel, *bound, *keys[4];
+} tolerances[] = {[GEN_ERROR_ELEMENT] = {"abs", "rel", NULL, {"abs", "rel"}},
+                  [GEN_ERROR_BOUND] = {"abs", "factor", "bound", {"bound", "factor", "abs"}},
+                  [GEN_ERROR_NORM2] = {NULL, "norm2", NULL, {"norm2"}},
+                  [GEN_ERROR_PSNR] = {"peak", "psnr", NULL, {"psnr", "peak"}}};
+
+static const gen_expr *zero(gen_reader *r, unsigned kinds) {
+  return gen_expr_new(r->b, r->a, "0", gen_here(r), &r->t->symbols, kinds);
+}
+
+void gen_read_tolerance(gen_reader *r, unsigned kinds, gen_tolerance *out) {
+  gen_error_kind kind = GEN_ERROR_PSNR;
+  while (kind > GEN_ERROR_ELEMENT && !has_key(r, tolerances[kind].keys[0])) {
+    kind--;
+  }
+  const char *abs = tolerances[kind].abs;
+  gen_keys(r, tolerances[kind].keys);
+  *out = (gen_tolerance){.error = kind, .at = gen_here(r)};
+  out->bound_name = tolerances[kind].bound ? gen_text_at(r, tolerances[kind].bound) : NULL;
+  const bool none = !abs || (kind == GEN_ERROR_BOUND && !has_key(r, abs));
+  out->abs = none ? zero(r, kinds) : need_numeric(r, abs, kinds);
+  out->rel = need_numeric(r, tolerances[kind].rel, kinds);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */

@@ -66,7 +66,7 @@ const char *gen_text_at(gen_reader *r, const char *key);
 const gen_expr *gen_condition_at(gen_reader *r, const char *key, unsigned kinds);
 const gen_expr *gen_numeric_at(gen_reader *r, const char *key, unsigned kinds);
 
-/* gen_read_tolerance -- the table { abs = ..., rel = ... } here */
+/* gen_read_tolerance -- the table { abs = ..., rel = ... } here; a bound has no workspace yet */
 void gen_read_tolerance(gen_reader *r, unsigned kinds, gen_tolerance *out);
 
 /* gen_declare -- give the name of the value here to a thing: it must be an identifier that nothing

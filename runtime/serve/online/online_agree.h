@@ -10,6 +10,6 @@
  * may? The absolute part of a tolerance is given for data of order one; it is scaled with the
  * largest magnitude in `ref`.
  *   in  x, ref  the elements of the datum, aligned to 4 bytes */
-bool online_agree(const gen_datum *d, const unsigned char *x, const unsigned char *ref);
+bool online_agree(const gen_datum *of, const unsigned char *x, const unsigned char *ref);
 
 #endif
