@@ -38,6 +38,7 @@ segmented_scan cub
 segmented_sort cub
 transpose cublas
 copy driver
+vector_add cub
 '
 
 suites_of() { # $1: family

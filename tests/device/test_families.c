@@ -8,7 +8,7 @@
 #define FAMILIES(X)                                                                                \
   X(argmax) X(copy) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(merge) X(merge_sort)            \
   X(radix_sort) X(reduce) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)                   \
-  X(segmented_sort) X(sgemm) X(transpose)
+  X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -85,6 +85,9 @@ static const struct {
     {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
     {"copy", "n=0 size=16 op=fill align=1"},
     {"copy", "n=2^36 size=16"},
+    {"vector_add", "n=0 rows=0"},
+    {"vector_add", "n=2^36 dtype=f64 align=1"},
+    {"vector_add", "n=1 rows=2147483647 ld=7 dtype=f16"},
 };
 
 /* The default is valid for any problem on any device, down to a small old one. */

@@ -220,6 +220,41 @@ CONTEXT_TEST(gemm_computes) {
                      &f->err));
 }
 
+/* Into memory of its own, or of either summand; the vectors are not aligned. */
+CONTEXT_TEST(vector_add_computes_in_place) {
+  enum { N = 1003 };
+  float a[N], b[N], c[N];
+  fill(a, N, -3, 0.25f);
+  fill(b, N, 1, 0.5f);
+  for (int place = 0; place < 3; place++) {
+    float *of[3] = {vector_new(f, a, N), vector_new(f, b, N), vector_new(f, a, N)};
+    float *to = of[place];
+    OK(f, tuned_vector_add(f->ctx, NULL, "f32", N - 1, of[0] + 1, of[1] + 1, to + 1, &f->err));
+    OK(f, tuned_copy_to_host(f->ctx, c, to, sizeof c, &f->err));
+    for (int i = 1; i < N; i++) {
+      assert_true(c[i] == a[i] + b[i]);
+    }
+  }
+}
+
+/* Rows that lie apart: what is between them is kept. */
+CONTEXT_TEST(vector_add_adds_rows) {
+  enum { N = 37, ROWS = 5, LD = 41, ALL = LD * ROWS };
+  float a[ALL], b[ALL], c[ALL];
+  tuned_kernel *k;
+  fill(a, ALL, -3, 0.25f);
+  fill(b, ALL, 1, 0.5f);
+  int64_t n = N, rows = ROWS, ld = LD;
+  float *da = vector_new(f, a, ALL), *db_ = vector_new(f, b, ALL), *dc = vector_new(f, b, ALL);
+  const void *args[] = {&n, &rows, &ld, &da, &db_, &dc};
+  OK(f, tuned_find(f->ctx, "vector_add n=37 rows=5 ld=41 align=1", &k, &f->err));
+  OK(f, tuned_launch(k, NULL, args, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int i = 0; i < ALL; i++) {
+    assert_true(c[i] == (i % LD < N ? a[i] + b[i] : b[i]));
+  }
+}
+
 CONTEXT_TEST(too_much_memory_is_refused) {
   void *p = f;
   REFUSED(f, TUNED_E_NOMEM, "1152921504606846976",

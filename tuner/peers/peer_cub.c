@@ -42,11 +42,11 @@ static const recipe recipes[] = {
      {"keys_out", "values_out"}},
     {"merge", "PEER_MERGE", "value", {"a", "b", "av", "bv"}, {"c", "cv"}},
     {"merge_sort", "PEER_MERGE_SORT", "value", {"x", NULL, "xv"}, {"y", "yv"}},
+    {"vector_add", "PEER_TRANSFORM", NULL, {"a", "b"}, {"c"}},
 };
 static const char *const families[] = {
-    "reduce",         "argmax",     "scan",       "segmented_reduce",
-    "segmented_scan", "histogram",  "radix_sort", "segmented_sort",
-    "merge",          "merge_sort", NULL};
+    "reduce",     "argmax",         "scan",  "segmented_reduce", "segmented_scan", "histogram",
+    "radix_sort", "segmented_sort", "merge", "merge_sort",       "vector_add",     NULL};
 
 static const recipe *recipe_of(const gen_template *t) {
   const recipe *r = recipes;
@@ -101,12 +101,18 @@ static int check_range(const peer_cub_call *c, err *e) {
   return 0;
 }
 
+static int check_gaps(const gen_template *t, const gen_problem *p, err *e) {
+  return peer_number(t, p, "rows", 1) > 1 && peer_number(t, p, "ld", 0) > peer_number(t, p, "n", 0)
+             ? err_set(e, ERR_USAGE, "CUB has no sum of rows that lie apart")
+             : 0;
+}
+
 static int call_of(const gen_template *t, const gen_problem *p, size_t type, peer_cub_call *c,
                    err *e) {
   dtype d = DTYPE_u8;
   dtype_parse(types[type].dtype, &d);
   const int bits = (int)(8 * dtype_nbytes(d));
-  *c = (peer_cub_call){.n = peer_number(t, p, "n", 0),
+  *c = (peer_cub_call){.n = peer_number(t, p, "n", 0) * peer_number(t, p, "rows", 1),
                        .m = peer_number(t, p, "m", peer_number(t, p, "segments", 0)),
                        .exclusive = is_word(t, p, "kind", "exclusive"),
                        .descending = is_word(t, p, "order", "d"),
@@ -116,6 +122,7 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
                        .lower = (double)peer_number(t, p, "lower", 0),
                        .first = 1};
   c->upper = c->lower + (double)peer_number(t, p, "span", 0);
+  TRY(check_gaps(t, p, e));
   return check_range(c, e);
 }
 

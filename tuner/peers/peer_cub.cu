@@ -319,6 +319,18 @@ SIGNATURE {
                                                   before, s);
 #endif
 }
+
+#elif defined PEER_TRANSFORM
+#include <cub/device/device_transform.cuh>
+#include <cuda/std/functional>
+#include <cuda/std/tuple>
+
+SIGNATURE {
+  return cub::DeviceTransform::Transform(temporary, nbytes,
+                                         cuda::std::make_tuple(in<T>(c, 0), in<T>(c, 1)),
+                                         out<T>(c, 0), static_cast<offset>(c->n),
+                                         cuda::std::plus<T>{}, s);
+}
 #endif
 
 extern "C" int peer_cub_run(void *temporary, size_t *nbytes, const peer_cub_call *c, void *stream) {
