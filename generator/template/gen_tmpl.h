@@ -200,6 +200,7 @@ typedef struct tmpl {
   gen_config preset;
   const gen_config *base; /* before the preset */
   size_t n_base;
+  const gen_config *textbook; /* NULL: no text prints one */
   const gen_suggested *untuned;
   size_t n_untuned;
   const char *kinds;          /* of data that finalists are timed on; NULL: the fills' own */

@@ -163,6 +163,18 @@ TEST(base_configurations_end_with_the_default) {
   street_close(&s);
 }
 
+TEST(a_textbook_configuration_differs_from_the_default) {
+  street with = street_mini("default = {", "textbook = { MODE = 'wide' }, default = {", "");
+  street without = street_mini("", "", "");
+  auto_str text = {0};
+  assert_true(gen_config_textbook(with.t, &with.c));
+  gen_config_text(with.t, &with.c, &text);
+  assert_string_equal(str_text(&text), "B=32,MODE=wide");
+  assert_false(gen_config_textbook(without.t, &without.c));
+  street_close(&with);
+  street_close(&without);
+}
+
 /* Advice is for the search; a base configuration serves without it. */
 TEST(base_configurations_need_not_take_advice) {
   street s = street_mini("'TILE <= 256' } },\n  default = {",

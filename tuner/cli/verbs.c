@@ -131,7 +131,7 @@ const cli_verb cli_verbs[] = {
      "\nEvery output byte is compared; inputs and the memory around buffers must be unchanged.\n\n"
      "  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
      cmd_check},
-    {"bench", NULL, "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
+    {"bench", NULL, "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs PEER]",
      "Time the kernel that libtuned serves beside the default or a vendor's library.",
      " device db templates data suite config vs tune rounds hot timing error plot json quiet jobs seed "
      "strategy timeout emu_memory ",
@@ -145,6 +145,7 @@ const cli_verb cli_verbs[] = {
      "               segments (scans there by keys made beforehand); compiled by the toolkit's\n"
      "               nvcc at first use\n"
      "  driver       the driver's own copy and fill: copy\n"
+     "  textbook     our kernel as a textbook prints it: ripple\n"
      "A peer's results are compared like ours: one that computes something else is refused.\n"
      "Launches follow each other in a stream, as in a program: below some ten microseconds, the\n"
      "time of a library is mostly the host's time in its calls. --timing graph excludes it.\n\n"

@@ -1,6 +1,7 @@
 #include "bench_case.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cached_compiler.h"
@@ -92,12 +93,26 @@ int bench_case_add_launch(bench_case *x, rt_contender contender, const char *nam
   return 0;
 }
 
+static int open_peer(bench_case *x, const peer_kind *k, bench_entrant *n, err *e) {
+  auto_str words = {0};
+  if (!k->config) {
+    return peer_open(k, x->place->t, &x->problem, x->place->device, &n->peer, e);
+  }
+  k->config(x->place->t, &n->config);
+  TRY(gen_config_check(x->g, &n->config, e));
+  TRY(gen_config_words(x->g, &n->config, &words, e));
+  TRY(load(x, &n->config, &n->loaded, e));
+  n->peer = (peer){.contender = rt_loaded_contender(n->loaded), .loosest = 1};
+  snprintf(n->peer.version, sizeof n->peer.version, "%s", str_text(&words));
+  return 0;
+}
+
 int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e) {
   bench_entrant *n = &x->e[x->n];
   if (x->n == BENCH_ENTRANTS) {
     return err_set(e, ERR_LIMIT, "more than %d contenders", BENCH_ENTRANTS);
   }
-  int rc = peer_open(k, x->place->t, &x->problem, x->place->device, &n->peer, e);
+  int rc = open_peer(x, k, n, e);
   if (rc) {
     peer_close(&n->peer);
     return rc;

@@ -5,32 +5,39 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static const peer_kind *const kinds[] = {&peer_cublas, &peer_cublas_tf32, &peer_cub, &peer_driver};
+static const peer_kind *const kinds[] = {&peer_cublas, &peer_cublas_tf32, &peer_cub, &peer_driver,
+                                         &peer_textbook};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- which ----------------------------------------------------------------------------------- */
 
-static bool serves(const peer_kind *k, const char *family) {
+static bool serves(const peer_kind *k, const gen_template *t) {
+  gen_config ignored;
+  if (k->config) {
+    return k->config(t, &ignored);
+  }
   for (const char *const *f = k->families; *f; f++) {
-    if (!strcmp(*f, family)) {
+    if (!strcmp(*f, t->name)) {
       return true;
     }
   }
   return false;
 }
 
-static int not_served(const peer_kind *k, const char *family, err *e) {
+static int not_served(const peer_kind *k, const gen_template *t, err *e) {
   auto_str list = {0};
-  for (const char *const *f = k->families; *f; f++) {
+  str_addf(&list, k->config ? "template %s has no %s configuration" : "", t->name, k->name);
+  for (const char *const *f = k->families; f && *f; f++) {
     str_addf(&list, "%s%s", f == k->families ? "" : ", ", *f);
   }
   for (size_t i = 0; i < KINDS; i++) {
-    if (serves(kinds[i], family)) {
-      str_addf(&list, "; for %s there is --vs %s", family, kinds[i]->name);
+    if (serves(kinds[i], t)) {
+      str_addf(&list, "; for %s there is --vs %s", t->name, kinds[i]->name);
     }
   }
-  return err_set(e, ERR_USAGE, "%s does not support %s; it supports %s", k->name, family,
-                 str_text(&list));
+  return k->config ? err_set(e, ERR_USAGE, "%s", str_text(&list))
+                   : err_set(e, ERR_USAGE, "%s does not support %s; it supports %s", k->name,
+                             t->name, str_text(&list));
 }
 
 int peer_find(const char *name, const gen_template *t, const peer_kind **out, err *e) {
@@ -39,7 +46,7 @@ int peer_find(const char *name, const gen_template *t, const peer_kind **out, er
     names[i] = kinds[i]->name;
     if (!strcmp(names[i], name)) {
       *out = kinds[i];
-      return serves(kinds[i], t->name) ? 0 : not_served(kinds[i], t->name, e);
+      return serves(kinds[i], t) ? 0 : not_served(kinds[i], t, e);
     }
   }
   return err_unknown(e, "no peer", name, names, KINDS);
@@ -74,6 +81,9 @@ static int make_current(const rt_device *d, err *e) {
 
 int peer_prepare(const peer_kind *k, const gen_template *t, const gen_problem *p, size_t n,
                  rt_device *d, err *e) {
+  if (k->config) {
+    return 0;
+  }
   if (d->info.modelled) {
     return err_set(e, ERR_USAGE, "%s needs a GPU; this is %s", k->name, d->info.name);
   }

@@ -1,4 +1,5 @@
-/* peer.h -- vendors' libraries, timed beside our kernels; opened at run time, never linked.
+/* peer.h -- what is timed beside our kernels: vendors' libraries, opened at run time, never linked,
+ * and textbooks' configurations.
  *
  * A peer is called with the template's own arguments, on the same buffers and stream. To add one: a
  * file peer_NAME.c with a peer_kind, and a line in peer.c. */
@@ -11,7 +12,7 @@ typedef struct peer {
   /* called with the template's arguments; err ERR_USAGE: it does not support these. It must support
    * the template's first case, which is timed */
   rt_contender contender;
-  char version[64]; /* "cuBLAS 13.1.0" */
+  char version[128]; /* "cuBLAS 13.1.0" */
   /* the largest error, in units of the template's tolerance, that its arithmetic explains (an f32
    * sum accumulated in f32, say); a larger one is reported */
   double loosest;
@@ -25,6 +26,9 @@ typedef struct peer {
 typedef struct peer_kind {
   const char *name, *brief;
   const char *const *families; /* families that it supports; ends with NULL */
+  /* a configuration of the template instead of a library, on any device; false: it has none. The
+   * members below are NULL then, and so is `families` */
+  bool (*config)(const gen_template *t, gen_config *c);
   /* prepare -- called before the first open with all problems of a run; may be NULL. Without
    * problems and device: is the peer available on this machine? */
   int (*prepare)(const gen_template *t, const gen_problem *p, size_t n, const rt_info *info,
@@ -74,6 +78,6 @@ int peer_symbols(void *library, const char *what, const peer_symbol *s, size_t n
 /* peer_driver_symbol -- of the loaded driver; NULL when it has none */
 void *peer_driver_symbol(const char *name);
 
-extern const peer_kind peer_cublas, peer_cublas_tf32, peer_cub, peer_driver;
+extern const peer_kind peer_cublas, peer_cublas_tf32, peer_cub, peer_driver, peer_textbook;
 
 #endif

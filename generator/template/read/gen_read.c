@@ -345,7 +345,7 @@ void gen_read(tmpl *t) {
       "call_require", "space",   "algorithms", "order",     "derive",  "require",   "default",
       "base",         "untuned", "workspace",  "stages",    "options", "macros",    "plain",
       "include",      "replace", "source",     "reference", "cases",   "tolerance", "flops",
-      "bytes",        "metrics", "sizes",      "kinds",     NULL};
+      "bytes",        "metrics", "sizes",      "kinds",     "textbook",  NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");

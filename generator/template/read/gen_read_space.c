@@ -152,7 +152,7 @@ static void read_space(gen_reader *r, places *at) {
   }
 }
 
-/* ---- default, base, untuned ------------------------------------------------------------------------ */
+/* ---- default, base, textbook, untuned -------------------------------------------------------- */
 
 static size_t find_choice(gen_reader *r, const gen_param *p) {
   const char *text = gen_is_text(r) ? gen_text(r, "a value") : NULL;
@@ -231,6 +231,17 @@ static void read_base(gen_reader *r) {
   }
   r->t->base = base;
   r->t->n_base = n;
+  gen_leave(r);
+}
+
+static void read_textbook(gen_reader *r) {
+  if (!gen_enter(r, "textbook")) {
+    return;
+  }
+  gen_config *textbook = GEN_MAKE(r, gen_config, 1);
+  check_params(r, NULL, NULL, NULL);
+  read_changed(r, textbook);
+  r->t->textbook = textbook;
   gen_leave(r);
 }
 
@@ -589,6 +600,7 @@ void gen_read_space(gen_reader *r) {
   }
   read_derive(r);
   read_base(r);
+  read_textbook(r);
   read_untuned(r);
   read_require(r, at);
 }

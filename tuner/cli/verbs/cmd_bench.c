@@ -365,7 +365,7 @@ static int find_peer(bench_run *r, err *e) {
     return 0;
   }
   TRY(peer_find(r->c->vs, r->place.t, &r->peer, e));
-  if (is_emulated(r->c)) {
+  if (is_emulated(r->c) && !r->peer->config) {
     return err_set(e, ERR_USAGE,
                    "%s needs a GPU, and %s is emulated: bench without --vs, or with --device 0",
                    r->peer->name, cli_device(r->c));
