@@ -39,6 +39,7 @@ segmented_sort cub
 transpose cublas
 copy driver
 vector_add cub
+ripple textbook
 '
 
 suites_of() { # $1: family

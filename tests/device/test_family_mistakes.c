@@ -118,6 +118,8 @@ static const struct {
     {"gemv", "m=40 n=50", "alpha == 0 ? 0 : depth,", "alpha == 0 ? 0 : depth - 1,", "y["},
     {"gemv", "m=40 n=50", "{(wide)alpha, (wide)beta,", "{(wide)alpha, (wide)beta + 1,", "y["},
     {"vector_add", "n=30 rows=5 ld=33", "row < rows; row +=", "row + 1 < rows; row +=", "c["},
+    {"ripple", "dim=20", "128.0f)), 255,", "128.0f)), 254,", "400 elements"},
+    {"ripple", "dim=20", "TURN), -phase)", "TURN), phase)", "elements are wrong"},
     /* with beta 0 C must not be read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };

@@ -437,6 +437,27 @@ TEST(peers_are_found_by_family) {
   gen_close(saxpy);
 }
 
+/* A textbook's configuration is a peer on the emulated device, too. */
+TEST(a_textbook_is_a_peer) {
+  const peer_kind *k;
+  err e = {0};
+  bed b;
+  lay(&b, "ripple", "dim=20");
+  assert_ok(peer_find("textbook", b.place.t, &k, &e), &e);
+  assert_ok(peer_prepare(k, b.place.t, &b.x.problem, 1, b.place.device, &e), &e);
+  assert_ok(bench_case_add_peer(&b.x, k, &e), &e);
+  assert_non_null(strstr(b.x.e[1].peer.version, "TERMS=printed"));
+  assert_ok(bench_case_check(&b.x, &e), &e);
+  assert_null(b.x.e[1].differs);
+  assert_ok(bench_case_race(&b.x, 5, &(rt_timing){.hot = false}, &e), &e);
+  assert_true(b.x.e[1].is_peer && b.x.e[0].times.median > 0);
+  clear(&b);
+  gen_template *scan = open_family("scan");
+  assert_fails(peer_find("textbook", scan, &k, &e), &e, ERR_USAGE,
+               "template scan has no textbook configuration; for scan there is --vs cub");
+  gen_close(scan);
+}
+
 TEST(another_cccl_must_be_there) {
   gen_template *t = open_family("reduce");
   rt_info info = {.arch = "sm_90"};
