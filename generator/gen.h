@@ -96,6 +96,7 @@ typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   const char *value; /* scalars: an expression when fixed by problem and configuration, else NULL */
   const char *sample; /* scalars the caller gives: what tests and timing pass (expression) */
   bool optional;      /* buffers: may be NULL in some problems; so a typed call may leave it out */
+  bool host;          /* buffers: in the host's memory in some problems */
 } gen_arg;
 
 typedef struct gen_pair { /* a derived value or a requirement */
@@ -395,6 +396,7 @@ typedef enum gen_from {
   GEN_FROM_ARG,
   GEN_FROM_WORKSPACE,
   GEN_FROM_VALUE,
+  GEN_FROM_CONTENTS, /* of an argument in the host's memory: passed by value */
   GEN_FROM_TENSOR,
   GEN_FROM_TEXTURE
 } gen_from;
@@ -464,6 +466,7 @@ typedef struct gen_launch {
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */
   uint8_t fill;              /* memory stages: the byte */
   uint64_t nbytes;           /* memory stages: how many */
+  uint64_t at[2];            /* copies: bytes from the start of what is written, and read */
   const char *symbol;   /* kernel NULL: a __constant__ variable that gets the operand's contents */
   int line;             /* of the stage in the template; 0: unknown */
   const gen_loop *loop; /* NULL: in none */
@@ -475,6 +478,7 @@ typedef struct gen_plan { /* the launches in order; stages whose `when` is false
   const uint64_t *workspaces; /* bytes of each */
   size_t n_workspaces;
   const uint64_t *values; /* per argument: the bits of scalars with a fixed value, else 0 */
+  const bool *on_host;    /* per argument: a buffer in the host's memory */
   double flops, bytes;    /* of the whole problem */
 } gen_plan;
 
@@ -566,6 +570,7 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
                        lines or line is 0 */
   bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
   bool optional;    /* buffers: the address may be NULL */
+  bool host;        /* buffers: it is one of the host's memory */
   gen_fill_kind fill;
   double a, b;      /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
                     bits: the bitwise and of a random words; ramp: a + b * index */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gen_tmpl.h"
+#include "gen_plan_check.h"
 
 /* CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability": the same for
  * every device since 3.0. Threads per block and shared memory are the device's own. */
@@ -127,6 +127,16 @@ static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
   return o;
 }
 
+static gen_operand contents(job *j, const gen_stage_operand *from) {
+  const uint32_t size = element_nbytes(j, from->element);
+  const int64_t n =
+      bounded(j, from->value, 1, GEN_PARAMETERS_NBYTES / size, "the count of a parameter");
+  return (gen_operand){.from = from->from,
+                       .index = from->index,
+                       .nbytes = (uint32_t)n * size,
+                       .text = j->g->t->pub.args[from->index].name};
+}
+
 /* src: CUDA Driver API, cuTensorMapEncodeTiled: the limits of extents and boxes. */
 static const gen_tensor *tensor(job *j, const gen_stage_tensor *from) {
   gen_tensor *x = make(j, sizeof *x);
@@ -187,7 +197,9 @@ static const gen_operand *operands(job *j, const gen_stage *s) {
   gen_operand *o = make(j, s->n_operands * sizeof *o);
   for (size_t i = 0; i < s->n_operands; i++) {
     o[i] = plain_operand(j, &s->operands[i]);
-    if (s->operands[i].from == GEN_FROM_TENSOR) {
+    if (s->operands[i].from == GEN_FROM_CONTENTS) {
+      o[i] = contents(j, &s->operands[i]);
+    } else if (s->operands[i].from == GEN_FROM_TENSOR) {
       o[i].tensor = tensor(j, s->operands[i].tensor);
       o[i].text = o[i].tensor->at.text;
       o[i].nbytes = TENSOR_MAP_NBYTES;
@@ -269,13 +281,14 @@ static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_l
   l->copy = s->copy;
   l->symbol = s->symbol;
   l->fill = s->fill ? (uint8_t)bounded(j, s->fill, 0, 255, "value") : 0;
-  uint64_t whole = INT64_MAX;
+  int64_t whole = INT64_MAX;
   for (size_t i = 0; i < s->n_operands; i++) {
     const gen_stage_operand *o = &s->operands[i];
-    whole = o->from == GEN_FROM_WORKSPACE && workspaces[o->index] < whole ? workspaces[o->index]
-                                                                          : whole;
+    const int64_t most = o->from == GEN_FROM_WORKSPACE ? (int64_t)workspaces[o->index] : INT64_MAX;
+    l->at[i] = s->start[i] ? (uint64_t)bounded(j, s->start[i], 0, most, "where a copy begins") : 0;
+    whole = most - (int64_t)l->at[i] < whole ? most - (int64_t)l->at[i] : whole;
   }
-  l->nbytes = s->nbytes ? (uint64_t)bounded(j, s->nbytes, 0, (int64_t)whole, "nbytes") : whole;
+  l->nbytes = s->nbytes ? (uint64_t)bounded(j, s->nbytes, 0, whole, "nbytes") : (uint64_t)whole;
   return l->nbytes > 0;
 }
 
@@ -287,6 +300,15 @@ static const uint64_t *workspaces(job *j) {
         nbytes_of(j, p->workspaces[i].count, gen_element_type(j->g, p->workspaces[i].element));
   }
   return nbytes;
+}
+
+static const bool *host_args(job *j) {
+  const tmpl *t = j->g->t;
+  bool *host = make(j, t->pub.n_args * sizeof *host);
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    host[i] = t->args[i].host && j->program == &t->program && condition(j, t->args[i].host);
+  }
+  return host;
 }
 
 /* Scalars whose value is fixed. Without a configuration, those that read none. */
@@ -321,6 +343,9 @@ static void add_stage(job *j, const gen_stage *s, const gen_loop *loop, gen_plan
     *l = (gen_launch){.loop = loop};
     order(j, s, l);
     out->n += s->kernel ? launch(j, s, out->n == 0, l) : memory(j, s, out->workspaces, l);
+    if (j->program == &j->g->t->program) {
+      gen_plan_check(j->g, s, l);
+    }
   }
 }
 
@@ -368,6 +393,7 @@ static void plan(gen_box *b, void *ud) {
                     .n_workspaces = p->n_workspaces};
   out->workspaces = workspaces(j);
   out->values = fixed_values(j);
+  out->on_host = host_args(j);
   out->flops = real(j, j->g->t->flops);
   out->bytes = real(j, j->g->t->bytes);
   for (size_t i = 0, n; i < p->n_stages; i += n) {
@@ -445,6 +471,7 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   }
   d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
   d->optional = rule->optional && condition(j, rule->optional);
+  d->host = rule->host && condition(j, rule->host);
   d->fill = rule->fill;
   d->file = rule->file;
   d->a = rule->a ? real(j, rule->a) : 0;

@@ -44,6 +44,12 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
                      t->pub.name, s->kernel ? s->kernel : "a stage",
                      t->pub.fields[from->element.field].name);
     }
+    if (from->from == GEN_FROM_CONTENTS) {
+      return err_set(e, ERR_USAGE,
+                     "a portfolio in C cannot pass %s by value; export problems of %s one by one, "
+                     "with --header",
+                     t->pub.args[from->index].name, t->pub.name);
+    }
     if (from->from == GEN_FROM_TEXTURE) {
       return err_set(e, ERR_USAGE, "exported C cannot make the textures that %s reads",
                      t->pub.name);

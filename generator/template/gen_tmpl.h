@@ -36,6 +36,7 @@ typedef struct gen_arg_rule {
   const gen_expr *count, *overwritten; /* buffers; overwritten: inout only, may be NULL */
   const gen_expr *lines, *line; /* of them, when count is ld * max(0, lines - 1) + line; or NULL */
   const gen_expr *optional;     /* buffers; may be NULL: never */
+  const gen_expr *host;         /* buffers in the host's memory; may be NULL: never */
   gen_fill_kind fill;
   const gen_expr *a, *b;   /* of the fill; may be NULL */
   const char *file;        /* GEN_FILL_FILE */
@@ -53,8 +54,8 @@ typedef struct gen_workspace {
 typedef struct gen_stage_operand {
   gen_from from;
   uint32_t index;
-  gen_element element; /* GEN_FROM_VALUE */
-  const gen_expr *value;
+  gen_element element;                     /* GEN_FROM_VALUE, GEN_FROM_CONTENTS */
+  const gen_expr *value;                   /* GEN_FROM_CONTENTS: how many elements */
   const struct gen_stage_tensor *tensor;   /* GEN_FROM_TENSOR */
   const struct gen_stage_texture *texture; /* GEN_FROM_TEXTURE */
 } gen_stage_operand;
@@ -96,6 +97,7 @@ typedef struct gen_stage {
   const gen_expr *grid[3], *block[3], *smem;     /* NULL: 1, 1, 0 */
   const gen_expr *work[GEN_MAX_WORK];            /* of a block; NULL: 0 */
   const gen_expr *fill, *nbytes; /* memory stages; nbytes NULL: the whole workspace */
+  const gen_expr *start[2];      /* copies: byte offsets of what is written, and read; NULL: 0 */
   const gen_stage_operand *operands;
   size_t n_operands;
 } gen_stage;

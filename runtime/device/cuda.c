@@ -53,18 +53,47 @@ static void release(rt_device *d, rt_ptr p) {
   }
 }
 
+static int host_alloc(rt_device *d, size_t nbytes, void **p, err *e) {
+  *p = NULL;
+  if (!of(d)->api.cuMemHostAlloc || !of(d)->api.cuMemFreeHost) {
+    return err_set(e, ERR_DEVICE, "this driver pins no memory of the host");
+  }
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuMemHostAlloc(p, nbytes ? nbytes : 1, CU_MEMHOSTALLOC_PORTABLE);
+  return r ? FAIL(d, e, r, "pinning %zu bytes of the host's memory", nbytes) : 0;
+}
+
+static void host_free(rt_device *d, void *p) {
+  ENTER_OR_RETURN(d);
+  if (p) {
+    of(d)->api.cuMemFreeHost(p);
+  }
+}
+
 /* ---- copies -------------------------------------------------------------------------------- */
+
+static int upload(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = nbytes ? of(d)->api.cuMemcpyHtoDAsync(to, from, nbytes, s) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "copying %zu bytes to the GPU", nbytes) : 0;
+}
+
+static int download(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = nbytes ? of(d)->api.cuMemcpyDtoHAsync(to, from, nbytes, s) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "copying %zu bytes from the GPU", nbytes) : 0;
+}
 
 static int copy_in(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e) {
   ENTER(d, e);
-  CUresult r = nbytes ? of(d)->api.cuMemcpyHtoDAsync(to, from, nbytes, s) : CUDA_SUCCESS;
-  return r ? FAIL(d, e, r, "copying %zu bytes to the GPU", nbytes) : cuda_stream_sync(d, s, e);
+  TRY(upload(d, to, from, nbytes, s, e));
+  return cuda_stream_sync(d, s, e);
 }
 
 static int copy_out(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
   ENTER(d, e);
-  CUresult r = nbytes ? of(d)->api.cuMemcpyDtoHAsync(to, from, nbytes, s) : CUDA_SUCCESS;
-  return r ? FAIL(d, e, r, "copying %zu bytes from the GPU", nbytes) : cuda_stream_sync(d, s, e);
+  TRY(download(d, to, from, nbytes, s, e));
+  return cuda_stream_sync(d, s, e);
 }
 
 static int copy(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
@@ -384,6 +413,10 @@ static const rt_device_ops ops = {
     .copy_in = copy_in,
     .copy_out = copy_out,
     .copy = copy,
+    .upload = upload,
+    .download = download,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
     .set = set,
     .module_load = module_load,
     .module_unload = module_unload,

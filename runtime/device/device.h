@@ -202,6 +202,15 @@ typedef struct rt_device_ops {
   int (*texture_free)(rt_device *d, rt_object o, err *e);
   int (*surface_new)(rt_device *d, rt_array *a, rt_object *o, err *e);
   int (*surface_free)(rt_device *d, rt_object o, err *e);
+
+  /* upload, download -- copies in the stream's order. From and to pinned memory they may return before
+   * they have begun; other memory is read or written before they return, or, in a capture, when the
+   * graph is launched. NULL: all copies are synchronous */
+  int (*upload)(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e);
+  int (*download)(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e);
+  /* host_alloc -- pinned memory of the host. NULL: there is none */
+  int (*host_alloc)(rt_device *d, size_t nbytes, void **p, err *e);
+  void (*host_free)(rt_device *d, void *p); /* NULL does nothing */
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

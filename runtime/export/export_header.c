@@ -148,7 +148,8 @@ static void add_top(const sheet *h) {
 /* ---- what of it is used --------------------------------------------------------------------- */
 
 static bool is_operand(const gen_operand *o, gen_from from, size_t index) {
-  return o->from == from && o->index == index;
+  const bool contents = from == GEN_FROM_ARG && o->from == GEN_FROM_CONTENTS;
+  return (o->from == from || contents) && o->index == index;
 }
 
 static bool operand_reads(const gen_operand *o, gen_from from, size_t index) {
@@ -271,12 +272,18 @@ static void add_name(const sheet *h, const gen_arg *a) {
   str_add(h->out, name);
 }
 
+static const char *parameter_type(const sheet *h, size_t i) {
+  const gen_arg *a = &h->t->args[i];
+  return h->plan->on_host[i]   ? a->dir == GEN_IN ? "const void *" : "void *"
+         : export_is_buffer(a) ? "CUdeviceptr "
+                               : dtype_c_name(known_type(h, a));
+}
+
 static void add_parameters(const sheet *h) {
   for (size_t i = 0; i < h->t->n_args; i++) {
     const gen_arg *a = &h->t->args[i];
     if (!export_is_fixed(a)) {
-      str_addf(h->out, ",\n    %s ",
-               export_is_buffer(a) ? "CUdeviceptr" : dtype_c_name(known_type(h, a)));
+      str_addf(h->out, ",\n    %s%s", parameter_type(h, i), export_is_buffer(a) ? "" : " ");
       add_name(h, a);
       if (a->brief) {
         str_addf(h->out, " /* %s */", a->brief);
@@ -319,7 +326,7 @@ static void add_locals(const sheet *h) {
 
 /* The operand as a C expression. */
 static void add_operand(const sheet *h, const gen_operand *o, size_t stage, size_t i) {
-  if (o->from == GEN_FROM_ARG) {
+  if (o->from == GEN_FROM_ARG || o->from == GEN_FROM_CONTENTS) {
     add_name(h, &h->t->args[o->index]);
   } else if (o->from == GEN_FROM_VALUE) {
     str_addf(h->out, "value%zu_%zu", stage, i);
@@ -386,7 +393,11 @@ static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
   }
   str_addf(h->out, "  void *operands%zu[] = {", stage);
   for (size_t i = 0; i < l->n_operands; i++) {
-    str_addf(h->out, "%s(void *)&", !i ? "" : i % 6 ? ", " : ",\n                       ");
+    str_addf(h->out, "%s(void *)%s",
+             !i      ? ""
+             : i % 6 ? ", "
+                     : ",\n                       ",
+             l->operands[i].from == GEN_FROM_CONTENTS ? "" : "&");
     add_operand(h, &l->operands[i], stage, i);
   }
   str_add(h->out, l->n_operands ? "};\n" : "NULL};\n");
@@ -409,13 +420,30 @@ static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
            l->kernel, stage, stage, l->smem, "", stage, l->overlap ? "kernels->overlaps" : "0");
 }
 
+static bool is_host(const sheet *h, const gen_operand *o) {
+  return o->from == GEN_FROM_ARG && h->plan->on_host[o->index];
+}
+
+/* An operand of a copy, from byte `at` of it on. */
+static void add_place(const sheet *h, const gen_launch *l, size_t stage, size_t i) {
+  const gen_operand *o = &l->operands[i];
+  str_add(h->out, l->at[i] && is_host(h, o) ? i ? "(const char *)" : "(char *)" : "");
+  add_operand(h, o, stage, i);
+  if (l->at[i]) {
+    str_addf(h->out, " + %llu", (unsigned long long)l->at[i]);
+  }
+}
+
 static void add_copy(const sheet *h, const gen_launch *l, size_t stage) {
-  add_call(h, "cuMemcpyDtoDAsync");
+  const gen_operand *source = &l->operands[l->copy];
+  add_call(h, is_host(h, source)        ? "cuMemcpyHtoDAsync"
+              : is_host(h, l->operands) ? "cuMemcpyDtoHAsync"
+                                        : "cuMemcpyDtoDAsync");
   if (l->copy) {
     str_add(h->out, "(");
-    add_operand(h, &l->operands[0], stage, 0);
+    add_place(h, l, stage, 0);
     str_add(h->out, ", ");
-    add_operand(h, &l->operands[1], stage, 1);
+    add_place(h, l, stage, 1);
   } else {
     str_addf(h->out, "(kernels->%s, ", l->symbol);
     add_operand(h, &l->operands[0], stage, 0);

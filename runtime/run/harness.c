@@ -80,7 +80,7 @@ static int expect_case(rt_harness *b, harness_case *c, err *e) {
     return 0;
   }
   TRY(move_bounds(b, c, false, e));
-  TRY(rt_loaded_launch(b->reference, NULL, c->args, e));
+  TRY(rt_loaded_launch(b->reference, NULL, c->on_device, e));
   TRY(move_bounds(b, c, true, e));
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (harness_is_output(b, i)) {
@@ -169,6 +169,7 @@ void rt_harness_free(rt_harness *b) {
   for (size_t i = 0; i < b->n_blocks; i++) {
     b->d->ops->release(b->d, b->blocks[i]);
   }
+  harness_free_host(b);
   rt_loaded_free(b->reference);
   arena_clear(&b->memory);
   free(b);

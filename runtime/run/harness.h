@@ -9,6 +9,9 @@
  *
  *   | canary | x ........ | canary | y ........ | canary | canary | x ....   next set
  *
+ * A buffer of the host's memory is there once, and has its place in the sets, too: there it is
+ * filled before a launch, and verified afterwards.
+ *
  * Beside the sets, out of reach of most stray writes: the inputs as they were filled (masters), and
  * what the reference computed in each case (expected).
  */
@@ -30,7 +33,9 @@ typedef struct harness_case {
   rt_ptr *bounds;    /* per argument: the bound of each element's error; 0: none */
   uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
   const void **args; /* pointers to these, as a launch takes them */
-  rt_zone *zones;    /* canaries: zone i lies before the i-th buffer, the last after all */
+  void **host;       /* per argument: its buffer in the host's memory; NULL: it is on the device */
+  const void **on_device; /* args for the reference, whose buffers are all on the device */
+  rt_zone *zones;         /* canaries: zone i lies before the i-th buffer, the last after all */
 } harness_case;
 
 struct rt_harness {
@@ -52,6 +57,7 @@ struct rt_harness {
   rt_finding *found;      /* the same on the host: zones, then buffers */
   rt_ptr *blocks;         /* every allocation, to be released */
   size_t n_blocks;
+  void **host; /* per argument: the buffer of the host's memory that all cases use; or NULL */
   rt_event *from, *to;
   uint64_t draw; /* of the inputs that launches get; 0: those that results are checked on */
   rt_kind kind;  /* of these */
@@ -78,6 +84,10 @@ int harness_make_cases(rt_harness *b, gen_instance *g, err *e);
 int harness_allocate(rt_harness *b, err *e);
 /* harness_start -- the first set as a launch of this case must find it: inputs, poison, canaries */
 int harness_start(rt_harness *b, harness_case *c, err *e);
+/* harness_free_host -- the buffers of the host's memory */
+void harness_free_host(rt_harness *b);
+/* harness_collect -- after a launch, buffers of the host's memory go to their places in the first set */
+int harness_collect(rt_harness *b, const harness_case *c, err *e);
 
 /* ---- harness_verify.c ---- */
 

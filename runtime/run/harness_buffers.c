@@ -2,6 +2,7 @@
  * a launch. */
 #define _GNU_SOURCE
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
@@ -125,15 +126,18 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   c->bounds = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
   c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
+  c->host = ARENA_ARRAY(&b->memory, void *, n + 1);
+  c->on_device = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
   if (!c->contents || !c->magnitude || !c->given || !c->at || !c->expected || !c->bounds ||
-      !c->values || !c->args || !c->zones) {
+      !c->values || !c->args || !c->host || !c->on_device || !c->zones) {
     return err_nomem(e);
   }
   for (size_t j = 0; j < n; j++) {
     c->magnitude[j] = 1;
     c->values[j] = c->data->args[j].bits;
     c->args[j] = &c->values[j];
+    c->on_device[j] = harness_is_buffer(b, j) ? (const void *)&c->at[j] : c->args[j];
   }
   return make_contents(b, g, c, e);
 }
@@ -145,7 +149,8 @@ int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
   b->masters = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
   b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 3 * n * b->n_cases);
-  if (!b->cases || !b->masters || !b->filled || !b->blocks) {
+  b->host = ARENA_ARRAY(&b->memory, void *, n + 1);
+  if (!b->cases || !b->masters || !b->filled || !b->blocks || !b->host) {
     return err_nomem(e);
   }
   for (size_t i = 0; i < n; i++) {
@@ -249,6 +254,29 @@ static int place_separately(rt_harness *b, harness_case *c, err *e) {
   return 0;
 }
 
+/* Pinned, where the device can. */
+static int take_host(rt_harness *b, size_t arg, err *e) {
+  const uint64_t nbytes = largest(b, arg) + 1;
+  if (b->d->ops->host_alloc) {
+    return b->d->ops->host_alloc(b->d, nbytes, &b->host[arg], e);
+  }
+  b->host[arg] = malloc(nbytes);
+  return b->host[arg] ? 0 : err_nomem(e);
+}
+
+static int place_on_host(rt_harness *b, harness_case *c, size_t arg, err *e) {
+  TRY(b->host[arg] ? 0 : take_host(b, arg, e));
+  c->host[arg] = b->host[arg];
+  c->values[arg] = (uintptr_t)b->host[arg];
+  return 0;
+}
+
+void harness_free_host(rt_harness *b) {
+  for (size_t i = 0; b->host && i < b->t->n_args; i++) {
+    b->d->ops->host_alloc ? b->d->ops->host_free(b->d, b->host[i]) : free(b->host[i]);
+  }
+}
+
 static int place(rt_harness *b, err *e) {
   b->n_zones = b->separate ? 0 : b->n_buffers + 1;
   if (!b->separate) {
@@ -263,6 +291,7 @@ static int place(rt_harness *b, err *e) {
     }
     for (size_t j = 0; j < b->t->n_args; j++) {
       c->values[j] = harness_is_buffer(b, j) ? c->at[j] : c->values[j];
+      TRY(c->data->args[j].host ? place_on_host(b, c, j, e) : 0);
     }
   }
   return 0;
@@ -423,6 +452,16 @@ static int start_buffer(rt_harness *b, harness_case *c, size_t arg, err *e) {
   return ops->copy(b->d, c->at[arg], b->masters[arg], nbytes, NULL, e);
 }
 
+int harness_collect(rt_harness *b, const harness_case *c, err *e) {
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (c->host[i]) {
+      TRY(b->d->ops->stream_sync(b->d, NULL, e));
+      TRY(b->d->ops->copy_in(b->d, c->at[i], c->host[i], harness_nbytes(c, i), NULL, e));
+    }
+  }
+  return 0;
+}
+
 int harness_start(rt_harness *b, harness_case *c, err *e) {
   for (size_t i = 0; i < b->n_zones; i++) {
     TRY(b->d->ops->set(b->d, c->zones[i].at, HARNESS_CANARY, c->zones[i].nbytes, NULL, e));
@@ -430,6 +469,9 @@ int harness_start(rt_harness *b, harness_case *c, err *e) {
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (harness_is_buffer(b, i)) {
       TRY(start_buffer(b, c, i, e));
+      TRY(c->host[i]
+              ? b->d->ops->copy_out(b->d, c->host[i], c->at[i], harness_nbytes(c, i), NULL, e)
+              : 0);
     }
   }
   return 0;

@@ -44,6 +44,7 @@ static int check_cases(rt_harness *b, rt_contender who, double limit, rt_check *
     double *sec = limit > 0 && !out->n_cases ? &out->first_sec : NULL;
     TRY(harness_start(b, c, e));
     TRY(launch_case(b, who, c, sec, e));
+    TRY(harness_collect(b, c, e));
     TRY(harness_verify(b, c, out, e));
     TRY(sec && harness_looks_again(*sec, first_most(limit)) ? look_again(b, who, c, sec, e) : 0);
     out->n_cases++;

@@ -96,7 +96,7 @@ static const void *const *next_args(rotation *r) {
   uint64_t offset = r->set * r->b->stride;
   r->set = r->set + 1 < r->n_sets ? r->set + 1 : 0;
   for (size_t i = 0; i < r->b->t->n_args; i++) {
-    if (harness_is_buffer(r->b, i)) {
+    if (harness_is_buffer(r->b, i) && !r->b->cases[0].host[i]) {
       r->values[i] = r->b->cases[0].at[i] + offset;
     }
   }

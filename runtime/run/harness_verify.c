@@ -242,7 +242,7 @@ static int count_wrong(rt_harness *b, const harness_case *c, rt_check *out, err 
   const rt_device_ops *ops = b->d->ops;
   uint64_t n = 0;
   TRY(ops->set(b->d, b->counted, 0, rt_loaded_workspace_nbytes(b->reference), NULL, e));
-  TRY(rt_loaded_launch_in(b->reference, NULL, c->args, b->counted, e));
+  TRY(rt_loaded_launch_in(b->reference, NULL, c->on_device, b->counted, e));
   TRY(ops->copy_out(b->d, &n, b->counted, sizeof n, NULL, e));
   out->n_wrong += n;
   return n ? err_set(e, ERR_WRONG, "%" PRIu64 " %s wrong, by the template's check (case %zu)", n,

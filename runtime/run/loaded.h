@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct operand {
-  enum { CONSTANT, ARGUMENT, WORKSPACE, TENSOR, TEXTURE } from;
+  enum { CONSTANT, ARGUMENT, CONTENTS, WORKSPACE, TENSOR, TEXTURE } from;
   uint32_t index;       /* of the argument or workspace; of the stage's tensor or texture */
   const void *constant; /* in the arena */
 } operand;
@@ -78,7 +78,7 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   uint8_t n_operands, n_given, n_rest;
   const void **params; /* the constants among them; whole chunks */
   const given *given;
-  operand *rest;    /* workspaces, tensors and textures */
+  operand *rest;    /* contents, workspaces, tensors and textures */
   uint8_t *rest_at; /* which parameters these are */
   operand *operands;
   tensor *tensors;
@@ -86,8 +86,9 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   texture *textures;
   size_t n_textures;
   uint8_t fill;
-  uint64_t nbytes;
-  rt_ptr symbol; /* of a variable that gets the operand's contents; 0: none does */
+  enum { WITHIN_DEVICE, FROM_HOST, TO_HOST } way; /* of a copy */
+  uint64_t nbytes, at[2]; /* of a copy: bytes from the start of what is written, and read */
+  rt_ptr symbol;          /* of a variable that gets the operand's contents; 0: none does */
 } stage;
 
 enum { LOADED_START = UINT16_MAX }; /* the plan's start in place of a stage */
@@ -184,8 +185,8 @@ static inline const void *loaded_pointer(const operand *o, const void *const *ar
          : o->from == WORKSPACE ? &workspaces[o->index]
                                 : o->constant;
 }
-/* loaded_graphs_check -- err ERR_USAGE: a graph would keep a texture object that launches with other
- * buffers replace (run_textures.c) */
+/* loaded_graphs_check -- err ERR_USAGE: a graph would keep the contents of an argument, or a texture
+ * object that launches with other buffers replace (run_textures.c) */
 int loaded_graphs_check(const rt_loaded *l, const gen_plan *plan, err *e);
 /* loaded_graphs_free -- those recorded by loaded_launch_steps */
 void loaded_graphs_free(rt_loaded *l);

@@ -46,23 +46,37 @@ static int describe(rt_loaded *l, const stage *s, const void *const *args, const
   return 0;
 }
 
-static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *maps,
-                      const rt_object *objects, const void **params) {
+static void fill_rest(const stage *s, const void *const *args, const rt_ptr *workspaces,
+                      rt_tensor_map *maps, const rt_object *objects, const void **params) {
   for (size_t i = 0; i < s->n_rest; i++) {
     const operand *o = &s->rest[i];
-    params[s->rest_at[i]] = o->from == TENSOR    ? (const void *)&maps[o->index]
+    params[s->rest_at[i]] = o->from == CONTENTS  ? *(const void *const *)args[o->index]
+                            : o->from == TENSOR  ? (const void *)&maps[o->index]
                             : o->from == TEXTURE ? (const void *)&objects[o->index]
                                                  : &workspaces[o->index];
   }
+}
+
+static int copy(rt_loaded *l, const stage *s, rt_ptr to, rt_ptr from, rt_stream stream, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  to += s->at[0];
+  from += s->at[1];
+  if (s->way == FROM_HOST) {
+    return (ops->upload ? ops->upload : ops->copy_in)(l->d, to, (const void *)(uintptr_t)from,
+                                                      s->nbytes, stream, e);
+  }
+  return s->way == TO_HOST ? (ops->download ? ops->download : ops->copy_out)(
+                                 l->d, (void *)(uintptr_t)to, from, s->nbytes, stream, e)
+                           : ops->copy(l->d, to, from, s->nbytes, stream, e);
 }
 
 static int run_memory(rt_loaded *l, const stage *s, rt_stream stream, const void **params, err *e) {
   const rt_device_ops *ops = l->d->ops;
   const rt_ptr at = *(const rt_ptr *)params[0];
   if (s->symbol) {
-    return l->copy == COPY_NEVER ? 0 : ops->copy(l->d, s->symbol, at, s->nbytes, stream, e);
+    return l->copy == COPY_NEVER ? 0 : copy(l, s, s->symbol, at, stream, e);
   }
-  return s->copies ? ops->copy(l->d, at, *(const rt_ptr *)params[1], s->nbytes, stream, e)
+  return s->copies ? copy(l, s, at, *(const rt_ptr *)params[1], stream, e)
                    : ops->set(l->d, at, s->fill, s->nbytes, stream, e);
 }
 
@@ -78,7 +92,7 @@ static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *
   return launch(l->d, s->function, s->grid, s->block, s->smem, stream, (void **)params, e);
 }
 
-/* With workspaces, tensor maps or textures: a function of its own keeps the other path short. */
+/* With contents, workspaces, tensor maps or textures: a function of its own keeps the other path short. */
 static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s, rt_stream stream,
                                                    const void *const *args, rt_ptr workspace,
                                                    const void **params, err *e) {
@@ -90,7 +104,7 @@ static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s,
   }
   TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
   TRY(s->n_textures ? loaded_textures_bind(l, s, stream, args, workspaces, objects, e) : 0);
-  fill_rest(s, workspaces, maps, objects, params);
+  fill_rest(s, args, workspaces, maps, objects, params);
   return run(l, s, stream, params, e);
 }
 

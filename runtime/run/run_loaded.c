@@ -49,6 +49,10 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
   if (o->from == GEN_FROM_VALUE) {
     return constant(l, o->bits, out, e);
   }
+  if (o->from == GEN_FROM_CONTENTS) {
+    *out = (operand){.from = CONTENTS, .index = o->index};
+    return 0;
+  }
   if (o->from == GEN_FROM_WORKSPACE && !l->workspace_nbytes) {
     return constant(l, 0, out, e); /* all of them are empty */
   }
@@ -334,6 +338,22 @@ static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e
                        from->symbol, nbytes, (unsigned long long)from->nbytes);
 }
 
+static bool is_host(const gen_plan *plan, const gen_operand *o) {
+  return plan->on_host && o->from == GEN_FROM_ARG && plan->on_host[o->index];
+}
+
+static void copy_memory(const gen_plan *plan, const gen_launch *from, stage *to) {
+  to->copies = from->copy;
+  to->fill = from->fill;
+  to->nbytes = from->nbytes;
+  memcpy(to->at, from->at, sizeof to->at);
+  if (from->copy || from->symbol) {
+    to->way = is_host(plan, &from->operands[from->copy])        ? FROM_HOST
+              : from->copy && is_host(plan, &from->operands[0]) ? TO_HOST
+                                                                : WITHIN_DEVICE;
+  }
+}
+
 static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                       const gen_launch *from, stage *to, err *e) {
   memcpy(to->grid, from->grid, sizeof to->grid);
@@ -341,9 +361,7 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   to->smem = from->smem;
   to->overlap = from->overlap && l->d->ops->launch_overlapping;
   to->cooperative = from->cooperative;
-  to->copies = from->copy;
-  to->fill = from->fill;
-  to->nbytes = from->nbytes;
+  copy_memory(plan, from, to);
   TRY(copy_operands(l, t, plan, from, to, e));
   return from->kernel   ? find_kernel(l, t, from, to, e)
          : from->symbol ? find_variable(l, from, to, e)

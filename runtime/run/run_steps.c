@@ -156,18 +156,31 @@ static int launch_all(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr
   return 0;
 }
 
+static int check_graph(const stage *s, const gen_launch *from, err *e) {
+  for (size_t k = 0; k < s->n_textures; k++) {
+    if (!s->textures[k].of_array) {
+      return err_set(e, ERR_USAGE,
+                     "kernel %s reads a texture of a buffer in a loop that is launched as a "
+                     "graph: read it from an array, or let the host launch each iteration",
+                     from->kernel);
+    }
+  }
+  for (size_t k = 0; k < s->n_operands; k++) {
+    if (s->operands[k].from == CONTENTS) {
+      return err_set(
+          e, ERR_USAGE,
+          "kernel %s takes %s by value in a loop that is launched as a graph, which would "
+          "keep its contents: let the host launch each iteration",
+          from->kernel, from->operands[k].text);
+    }
+  }
+  return 0;
+}
+
 int loaded_graphs_check(const rt_loaded *l, const gen_plan *plan, err *e) {
   for (size_t i = 0; i < plan->n; i++) {
     const gen_launch *from = &plan->launches[i];
-    const bool graph = from->loop && from->loop->graph;
-    for (size_t k = 0; graph && k < l->stages[i].n_textures; k++) {
-      if (!l->stages[i].textures[k].of_array) {
-        return err_set(e, ERR_USAGE,
-                       "kernel %s reads a texture of a buffer in a loop that is launched as a "
-                       "graph: read it from an array, or let the host launch each iteration",
-                       from->kernel);
-      }
-    }
+    TRY(from->loop && from->loop->graph ? check_graph(&l->stages[i], from, e) : 0);
   }
   return 0;
 }

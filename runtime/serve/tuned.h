@@ -132,7 +132,8 @@ TUNED_API int tuned_preload(tuned_context *ctx, const char *const *problems, siz
 
 /* tuned_launch -- run it; asynchronous.
  *   in  args  per argument of the template, in its order: a pointer to the value (to the device
- *             address, for a buffer). Scalars that the problem fixes may be NULL. Addresses are
+ *             address, for a buffer; to a host address, where the template says so for the problem).
+ *             Scalars that the problem fixes may be NULL. Addresses are
  *             aligned to their elements, and as the problem's field `align` says, where it has one
  *             (in elements; left out, addresses as cudaMalloc gives them are meant). Typed calls
  *             look at the addresses themselves.

@@ -124,6 +124,35 @@ wrong_bound '/magnitude\[i\] = /d' "which may differ by 0 (case 0)"
 wrong_bound 's/= (float)all/= i == 70 ? nanf("") : (float)all/' "the reference: the bound of to[70] is nan (case 0)"
 wrong_bound 's/= (float)all/= i == 70 ? -1 : (float)all/' "the reference: the bound of to[70] is -1 (case 0)"
 wrong_bound 's/"f32", "width \* height"/"f32", "width"/' "the bound 'magnitude' has 33 elements, 'to' has 561"
+checked smooth "n=3000 taps=host" "n=7 r=4090 taps=host" "n=3 r=8191"
+smooth='
+int main(void) {
+  enum { N = 1000 };
+  static float x[N], y[N];
+  const float f[] = {1, 3, 5, 3, 1}; /* sums are exact */
+  CUmodule module;
+  smooth_kernels k;
+  CUdeviceptr dx, dy, workspace;
+  for (int i = 0; i < N; i++) x[i] = (float)(i * 7 % 64);
+  DO(cuInit(0));
+  DO(smooth_load_module(0, &module));
+  DO(smooth_load(module, &k));
+  DO(cuMemAlloc(&workspace, sizeof f));
+  DO(cuMemAlloc(&dx, sizeof x));
+  DO(cuMemAlloc(&dy, sizeof y));
+  DO(cuMemcpyHtoD(dx, x, sizeof x));
+  DO(smooth_launch(&k, NULL, &workspace, dx, f, dy));
+  DO(cuMemcpyDtoH(y, dy, sizeof y));
+  for (int i = 0; i < N; i++) {
+    float sum = 0;
+    for (int k = 0; k < 5; k++) sum += i + k - 2 >= 0 && i + k - 2 < N ? f[k] * x[i + k - 2] : 0;
+    if (y[i] != sum) return printf("y[%d] is %g, not %g\n", i, y[i], sum), 1;
+  }
+  return 0;
+}'
+for taps in buffer constant parameter; do
+  exported smooth "$smooth" n=1000 r=2 taps=host --config TAPS=$taps
+done
 checked resize "width=1 height=1 to_width=3 to_height=2" "width=33 height=17 to_width=50 to_height=11"
 for read in rows array; do
   prints " 0 wrong" timeout 60 "$autotune" check examples/resize.lua width=100 height=60 to_width=64 to_height=48 \

@@ -52,6 +52,63 @@ TEST(test_operands) {
   assert_int_equal(f.live, 0);
 }
 
+static int n_uploads;
+
+static int count_uploads(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s,
+                         err *e) {
+  n_uploads++;
+  return d->ops->copy_in(d, to, from, nbytes, s, e);
+}
+
+/* Memory of the host: a kernel gets its contents as they are at the launch; stages copy parts of it. */
+TEST(test_arguments_of_the_host) {
+  static const gen_operand in[] = {{.from = GEN_FROM_WORKSPACE, .index = 0},
+                                   {.from = GEN_FROM_ARG, .index = 2}},
+                           back[] = {in[1], in[0]},
+                           look[] = {
+                               {.from = GEN_FROM_CONTENTS, .index = 2, .nbytes = 8, .text = "x"},
+                               {.from = GEN_FROM_ARG, .index = 1},
+                               {.from = GEN_FROM_WORKSPACE, .index = 0},
+                               {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 77}};
+  static const gen_loop loop = {.times = 2, .n = 1, .graph = true};
+  gen_launch launches[] = {
+      {.copy = true, .operands = in, .n_operands = 2, .nbytes = 8, .at = {2, 1}},
+      {.kernel = "look", .grid = {1, 1, 1}, .block = {1, 1, 1}, .operands = look, .n_operands = 4},
+      {.copy = true, .operands = back, .n_operands = 2, .nbytes = 3, .at = {12, 2}}};
+  const bool on_host[] = {false, false, true};
+  const uint64_t workspaces[] = {16}, values[3] = {0};
+  const gen_plan plan = {.launches = launches,
+                         .n = 3,
+                         .workspaces = workspaces,
+                         .n_workspaces = 1,
+                         .values = values,
+                         .on_host = on_host};
+  char x[16] = "abcdefghijklmno";
+  const void *at = x;
+  const double a = 2;
+  const void *args[] = {NULL, &a, &at};
+  rt_device_ops able = fake_ops;
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  fake_init(&f, look_only);
+  able.upload = count_uploads;
+  f.device.ops = &able;
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+  for (int i = 0; i < 2; i++) {
+    x[1] = (char)('0' + i);
+    assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+    assert_memory_equal(&last_call.args[0], x, 8);
+    assert_memory_equal(x + 12, x + 1, 3);
+  }
+  assert_int_equal(n_uploads, 2);
+  rt_loaded_free(l);
+  launches[1].loop = &loop;
+  assert_fails(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), &e, ERR_USAGE,
+               "look takes x by value in a loop that is launched as a graph");
+  assert_int_equal(f.live, 0);
+}
+
 static int overlapping;
 
 static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],

@@ -335,6 +335,65 @@ CONTEXT_TEST(test_data_are_kept) {
   holds(d.c.path, words, true);
 }
 
+/* examples/smooth.lua with another default, as a family of the folder. */
+static void write_smooth(fixture *f, const char *way) {
+  static const char from[] = "TAPS = \"constant\"";
+  auto_str text = {0}, with = {0};
+  err e = {0};
+  assert_ok(file_read("examples/smooth.lua", 1 << 20, &text, &e), &e);
+  const char *at = strstr(str_text(&text), from);
+  assert_non_null(at);
+  str_addf(&with, "%.*sTAPS = \"%s\"%s", (int)(at - text.p), text.p, way, at + strlen(from));
+  write_text(f->folder, "smooth.lua", with.p, with.n);
+}
+
+/* Taps of the host's memory reach the kernels of each way as they are at the launch. */
+static void smooth(captured *c, const char *problem) {
+  float taps[3], x[N], y[N];
+  const void *taps_at = taps;
+  tuned_kernel *k;
+  for (int i = 0; i < N; i++) {
+    x[i] = (float)(i % 10);
+  }
+  OK(c->f, tuned_copy_to_device(c->f->ctx, c->x, x, sizeof x, &c->f->err));
+  OK(c->f, tuned_find(c->f->ctx, problem, &k, &c->f->err));
+  for (int again = 1; again < 3; again++) {
+    const void *args[] = {NULL, &c->x, &taps_at, &c->y};
+    taps[0] = taps[1] = taps[2] = (float)again;
+    OK(c->f, tuned_launch(k, NULL, args, &c->f->err));
+    OK(c->f, tuned_copy_to_host(c->f->ctx, y, c->y, sizeof y, &c->f->err));
+    assert_true(y[0] == (float)again && y[5] == 15 * (float)again);
+  }
+  taps_at = NULL;
+  const void *args[] = {NULL, &c->x, &taps_at, &c->y};
+  REFUSED(c->f, TUNED_E_USAGE, "argument f is a NULL address",
+          tuned_launch(k, NULL, args, &c->f->err));
+}
+
+CONTEXT_TEST(test_arguments_of_the_host) {
+  static const char *const ways[] = {"constant", "parameter", "buffer"};
+  static const float ones[] = {1, 1, 1};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char problem[64], folder[120], file[300], digest[HASH_TEXT];
+    captured c;
+    rt_captured x;
+    err e = {0};
+    snprintf(problem, sizeof problem, "smooth n=1000 r=1 taps=host");
+    snprintf(folder, sizeof folder, "%s/%s", f->folder, ways[i]);
+    write_smooth(f, ways[i]);
+    setenv("TUNED_CAPTURE_DATA", folder, 1);
+    start(&c, f, "asked");
+    unsetenv("TUNED_CAPTURE_DATA");
+    vectors(&c);
+    smooth(&c, problem);
+    hash_bytes(problem, strlen(problem), digest);
+    snprintf(file, sizeof file, "%s/smooth-%s.data", folder, digest);
+    assert_ok(open_kept(f, "smooth", problem, file, false, &x, &e), &e);
+    assert_memory_equal(x.bytes[2], ones, sizeof ones);
+    rt_captured_close(&x);
+  }
+}
+
 /* The file's problem has the fields that it had then. */
 CONTEXT_TEST(test_data_of_a_former_text_are_read) {
   static const char before[] =

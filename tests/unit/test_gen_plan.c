@@ -148,6 +148,92 @@ TEST(stages_copy_and_have_streams) {
                "stream is 8; it can be 0 to 7");
 }
 
+/* A template whose argument f may be in the host's memory, with this stage. */
+static int open_hosted(const char *stage, gen_template **t, err *e) {
+  auto_str text = {0};
+  str_addf(
+      &text,
+      "return { name = 'hosted', version = 1, brief = 'b', cite = 'c',\n"
+      "  problem = { { 'n', 0, 10000, default = 7 }, { 'of', { 'host', 'device' }, default = 'host' } },\n"
+      "  args = { { 'f', 'f32', 'in', count = 'n', host = \"of == 'host'\" },\n"
+      "           { 'd', 'f64', 'in', count = 'n', host = \"of == 'host'\" },\n"
+      "           { 'h', 'f32', 'out', count = 'n', host = true }, { 'y', 'f32', 'out', count = 'n' } },\n"
+      "  workspace = { { 'w', 'f32', 'n' } }, space = { { 'B', { 32 } } }, default = { B = 32 },\n"
+      "  derive = {}, require = {}, tolerance = { abs = 0, rel = 0 }, flops = 1, bytes = 1,\n"
+      "  stages = { %s },\n"
+      "  source = 'k', reference = { stages = { { kernel = 'slow', grid = 1, block = 1,\n"
+      "    args = { 'f', 'h', 'y' } } }, source = 'k' }\n}\n",
+      stage);
+  return gen_open_text(NULL, "hosted.lua", text.p, text.n, t, e);
+}
+
+static street street_hosted(const char *stage, const char *problem) {
+  street s = {0};
+  assert_ok(open_hosted(stage, &s.t, &s.e), &s.e);
+  street_start(&s, problem);
+  return s;
+}
+
+#define HOSTED(args) "{ kernel = 'k', grid = 1, block = 'B', args = { " args " } }"
+
+TEST(arguments_may_be_in_the_hosts_memory) {
+  auto_street s = street_hosted(
+      "{ copy = 'w', from = 'f', at = 4, from_at = 8, nbytes = '4 * n - 8' }, "
+      "{ copy = 'h', from = 'w', nbytes = 4 }, { constant = 'c', from = 'f', nbytes = 4 }, " HOSTED(
+          "'w', { parameter = 'd', count = 'n - 1' }, 'y'"),
+      "n=9");
+  const gen_plan *p;
+  const gen_data *d;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  const gen_launch *l = p->launches;
+  assert_int_equal(p->n, 4);
+  assert_true(l[0].copy && l[0].nbytes == 28 && l[0].at[0] == 4 && l[0].at[1] == 8);
+  assert_int_equal(l[3].operands[1].from, GEN_FROM_CONTENTS);
+  assert_int_equal(l[3].operands[1].nbytes, 64);
+  assert_true(p->on_host[0] && p->on_host[1] && p->on_host[2] && !p->on_host[3]);
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_true(d->args[0].host && !d->args[3].host);
+  assert_ok(gen_reference_plan(s.g, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->launches[0].operands[0].from, GEN_FROM_ARG);
+  assert_false(p->on_host[0]);
+}
+
+TEST(arguments_of_the_host_have_no_address_for_kernels) {
+  static const char *const wrong[][3] = {
+      {HOSTED("'f'"), "", "k takes the address of f, which is in the host's memory"},
+      {HOSTED("{ tensor = 'f', dims = { 'n' }, box = { 4 } }"), "", "k takes the address of f"},
+      {HOSTED("{ parameter = 'f', count = 'n' }"), "of=device", "k takes f by value"},
+      {HOSTED("{ parameter = 'f', count = 'n + 1' }"), "",
+       "k takes 8 elements of f, which has fewer"},
+      {HOSTED("{ parameter = 'f', count = 'n' }"), "n=9000",
+       "the count of a parameter is 9000; it can be 1 to 8191"},
+      {HOSTED("{ parameter = 'f', count = 'n' }, { parameter = 'd', count = 'n' }"), "n=3000",
+       "the parameters of k take 36000 bytes; at most 32764"},
+      {"{ copy = 'h', from = 'f', nbytes = 4 }", "", "a copy within the host's memory"},
+      {"{ copy = 'w', at = 25, from = 'f', nbytes = 4 }", "", "nbytes is 4; it can be 0 to 3"},
+      {"{ memset = 'h', nbytes = 4 }", "", "memset cannot set the host's memory"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    auto_street s = street_hosted(wrong[i][0], wrong[i][1]);
+    const gen_plan *p;
+    assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
+  }
+  static const char *const refused[][2] = {
+      {HOSTED("{ parameter = 'y', count = 1 }"), "'y' cannot be passed by value"},
+      {HOSTED("{ parameter = 'h', count = 1 }"), "'h' cannot be passed by value"},
+      {HOSTED("{ parameter = 'f' }"), "'count' is missing here"},
+      {"{ loop = { times = 2, swap = { { 'h', 'w' } } }, stages = { " HOSTED("'w'") " } }",
+       "'h' may be in the host's memory"}};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    gen_template *t = NULL;
+    err e = {0};
+    assert_fails(open_hosted(refused[i][0], &t, &e), &e, ERR_TEMPLATE, refused[i][1]);
+  }
+  auto_street s = street_hosted(HOSTED("{ parameter = 'f', count = 1 }"), "");
+  gen_texts texts;
+  assert_fails(gen_texts_make(s.t, &s.a, &texts, &s.e), &s.e, ERR_USAGE,
+               "a portfolio in C cannot pass f by value");
+}
+
 TEST(plans_describe_tensors) {
   street s = street_mini("{ 'i32', 'TILE' }",
                          "{ tensor = 'x', dims = { 'n', 3 }, strides = { '2 * n' }, "

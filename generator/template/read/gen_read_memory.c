@@ -66,9 +66,10 @@ static gen_stage_operand read_buffer(gen_scope *s, const char *key) {
   return o;
 }
 
-/* { copy = "y", from = "x", nbytes = "4 * n" } */
+/* { copy = "y", from = "x", nbytes = "4 * n" }, and where in them: at = 0, from_at = "4 * n" */
 static void read_copy(gen_scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"copy", "from", "nbytes", "when", "stream", "after", NULL};
+  static const char *const keys[] = {"copy", "from",   "nbytes", "at", "from_at",
+                                     "when", "stream", "after",  NULL};
   gen_reader *r = s->r;
   gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 2);
   gen_keys(r, keys);
@@ -81,6 +82,8 @@ static void read_copy(gen_scope *s, gen_stage *stage) {
   stage->operands = o;
   stage->n_operands = 2;
   stage->nbytes = gen_numeric_at(r, "nbytes", s->kinds);
+  stage->start[0] = gen_numeric_at(r, "at", s->kinds);
+  stage->start[1] = gen_numeric_at(r, "from_at", s->kinds);
   if (!stage->nbytes) {
     gen_bad(r, "'nbytes' is missing here: how many bytes to copy");
   }

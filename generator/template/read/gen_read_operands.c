@@ -254,6 +254,35 @@ static gen_stage_operand read_texture(gen_scope *s) {
   return (gen_stage_operand){.from = GEN_FROM_TEXTURE, .texture = x};
 }
 
+/* { parameter = "f", count = "(2*r+1)^2" } */
+static gen_stage_operand read_contents(gen_scope *s) {
+  static const char *const keys[] = {"parameter", "count", NULL};
+  gen_reader *r = s->r;
+  gen_stage_operand o = {0};
+  gen_keys(r, keys);
+  gen_need(r, "parameter");
+  const char *name = gen_text(r, "parameter");
+  if (s->program != &r->t->program) {
+    gen_bad(r, "the reference takes the address of '%s', which is on the device for it", name);
+  }
+  if (!is_arg(&r->t->pub, name, &o.index) || !r->t->pub.args[o.index].host ||
+      r->t->pub.args[o.index].dir != GEN_IN) {
+    gen_bad(
+        r,
+        "'%s' cannot be passed by value: this needs an argument { \"%s\", type, \"in\", count = "
+        "..., host = true }, of host memory",
+        name, name);
+  }
+  gen_leave(r);
+  o.from = GEN_FROM_CONTENTS;
+  o.element = r->t->args[o.index].element;
+  o.value = gen_numeric_at(r, "count", s->kinds);
+  if (!o.value) {
+    gen_bad(r, "'count' is missing here: how many elements the kernel takes");
+  }
+  return o;
+}
+
 static gen_stage_operand read_operand(gen_scope *s) {
   gen_reader *r = s->r;
   const char *type;
@@ -266,9 +295,12 @@ static gen_stage_operand read_operand(gen_scope *s) {
   if (gen_has_entry(r, "texture")) {
     return read_texture(s);
   }
+  if (gen_has_entry(r, "parameter")) {
+    return read_contents(s);
+  }
   if (!gen_is_table(r) || gen_list(r, "an operand", NULL) != 2) {
     gen_bad(r, "an operand is the name of an argument or workspace, { type, expression }, "
-               "{ tensor = ... } or { texture = ... }");
+               "{ tensor = ... }, { texture = ... } or { parameter = ... }");
   }
   gen_stage_operand o = {.from = GEN_FROM_VALUE};
   gen_need_at(r, 1, "the type");

@@ -203,6 +203,10 @@ static void read_swap(scope *s, gen_stage_operand pair[2]) {
     if (pair[i].from == GEN_FROM_ARG && r->t->pub.args[pair[i].index].dir == GEN_SCALAR) {
       gen_bad(r, "'%s' is a scalar; swap exchanges buffers", r->t->pub.args[pair[i].index].name);
     }
+    if (pair[i].from == GEN_FROM_ARG && r->t->pub.args[pair[i].index].host) {
+      gen_bad(r, "'%s' may be in the host's memory; swap exchanges buffers of the device",
+              r->t->pub.args[pair[i].index].name);
+    }
     gen_leave(r);
   }
   const gen_element a = element_of(s, &pair[0]), b = element_of(s, &pair[1]);

@@ -2,6 +2,7 @@
 #include "capture_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "run_captured.h"
 #include "serve_context.h"
@@ -43,11 +44,16 @@ static int check(const tuned_kernel *k, const void *const *args, const gen_data 
   return rt_captured_nbytes(k->t, data, &nbytes, e);
 }
 
-static int copy_one(tuned_kernel *k, tuned_stream stream, rt_ptr at, size_t nbytes,
+static int copy_one(tuned_kernel *k, tuned_stream stream, rt_ptr at, const gen_datum *what,
                     unsigned char **out, err *e) {
   rt_device *d = k->owner->device;
+  const size_t nbytes = what->count * dtype_nbytes(what->type);
   if (!(*out = malloc(nbytes + 1))) {
     return err_nomem(e);
+  }
+  if (what->host) {
+    memcpy(*out, (const void *)(uintptr_t)at, nbytes);
+    return 0;
   }
   serve_turn_take(k->owner);
   const int rc = d->ops->copy_out(d, *out, at, nbytes, stream, e);
@@ -59,8 +65,7 @@ static int copy_all(tuned_kernel *k, tuned_stream stream, const void *const *arg
                     const gen_data *data, unsigned char **bytes, err *e) {
   for (size_t i = 0; i < k->t->n_args; i++) {
     if (k->t->args[i].dir != GEN_SCALAR && rt_captured_keeps(k->t, data, i)) {
-      const gen_datum *d = &data->args[i];
-      TRY(copy_one(k, stream, address_of(args[i]), d->count * dtype_nbytes(d->type), &bytes[i], e));
+      TRY(copy_one(k, stream, address_of(args[i]), &data->args[i], &bytes[i], e));
     }
   }
   return 0;

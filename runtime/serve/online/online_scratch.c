@@ -51,6 +51,9 @@ int online_scratch_take(online_scratch *s, const gen_data *data, err *e) {
   size_t all = 0;
   for (size_t i = 0; i < s->t->n_args; i++) {
     all += output_nbytes(s->t, data, i);
+    if (is_output(s->t, i) && data->args[i].host) {
+      return err_set(e, ERR_LIMIT, "%s is in the host's memory", s->t->args[i].name);
+    }
   }
   if (all > OUTPUTS_MOST) {
     return err_set(e, ERR_LIMIT, "outputs of %zu bytes are not copied", all);
