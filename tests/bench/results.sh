@@ -40,6 +40,7 @@ transpose cublas
 copy driver
 vector_add cub
 ripple textbook
+rgb_to_grey npp
 '
 
 suites_of() { # $1: family

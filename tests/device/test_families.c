@@ -7,7 +7,7 @@
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
   X(argmax) X(copy) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(merge) X(merge_sort)            \
-  X(radix_sort) X(reduce) X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)         \
+  X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)         \
   X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
 /* clang-format on */
 
@@ -88,6 +88,8 @@ static const struct {
     {"vector_add", "n=0 rows=0"},
     {"vector_add", "n=2^36 dtype=f64 align=1"},
     {"vector_add", "n=1 rows=2147483647 ld=7 dtype=f16"},
+    {"rgb_to_grey", "width=0 height=0"},
+    {"rgb_to_grey", "width=1073741824 height=1073741824 channels=4 weights=any align=1"},
     {"ripple", "dim=0"},
     {"ripple", "dim=2^16 accuracy=fast align=1"},
 };

@@ -120,6 +120,7 @@ static const struct {
     {"vector_add", "n=30 rows=5 ld=33", "row < rows; row +=", "row + 1 < rows; row +=", "c["},
     {"ripple", "dim=20", "128.0f)), 255,", "128.0f)), 254,", "400 elements"},
     {"ripple", "dim=20", "TURN), -phase)", "TURN), phase)", "elements are wrong"},
+    {"rgb_to_grey", "width=70 height=9", "widen(colour<1>", "widen(colour<2>", "dst["},
     /* with beta 0 C must not be read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };

@@ -69,6 +69,36 @@ CONTEXT_TEST(radix_sort_sorts) {
                            (uint32_t *)values + 1, moved, &f->err));
 }
 
+/* Rows apart, at any address; weights that are the default's or not. */
+CONTEXT_TEST(rgb_to_grey_computes) {
+  enum { WIDTH = 21, HEIGHT = 3, PITCH = 70 };
+  uint8_t from[HEIGHT * PITCH], to[HEIGHT * PITCH], *src, *dst;
+  for (int i = 0; i < HEIGHT * PITCH; i++) {
+    from[i] = (uint8_t)(i * 37);
+    to[i] = 1;
+  }
+  OK(f, tuned_alloc(f->ctx, sizeof from, (void **)&src, &f->err));
+  OK(f, tuned_alloc(f->ctx, sizeof to, (void **)&dst, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, src, from, sizeof from, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, dst, to, sizeof to, &f->err));
+  OK(f, tuned_rgb_to_grey(f->ctx, NULL, 3, WIDTH, HEIGHT, 0.21, 0.72, 0.07, "truncate", src + 1,
+                          PITCH - 1, dst, WIDTH + 2, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, to, dst, sizeof to, &f->err));
+  for (int i = 0; i < HEIGHT * (WIDTH + 2); i++) {
+    const uint8_t *p = from + 1 + i / (WIDTH + 2) * (PITCH - 1) + i % (WIDTH + 2) * 3;
+    const int level = (21 * p[0] + 72 * p[1] + 7 * p[2]) / 100;
+    assert_int_equal(to[i], i % (WIDTH + 2) < WIDTH ? level : 1);
+  }
+  OK(f, tuned_rgb_to_grey(f->ctx, NULL, 3, WIDTH, HEIGHT, 1, 1, 1, "nearest", src, PITCH, dst,
+                          WIDTH, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, to, dst, sizeof to, &f->err));
+  assert_int_equal(to[1], from[3] + from[4] + from[5] > 255 ? 255 : from[3] + from[4] + from[5]);
+  OK(f, tuned_rgb_to_grey(f->ctx, NULL, 3, 0, 5, 1, 1, 1, "nearest", NULL, 0, NULL, 0, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "src_pitch is less",
+          tuned_rgb_to_grey(f->ctx, NULL, 3, WIDTH, HEIGHT, 1, 1, 1, "nearest", src, 62, dst, WIDTH,
+                            &f->err));
+}
+
 /* Values of 4 and 8 bytes are read whole. */
 CONTEXT_TEST(values_of_merges_are_aligned) {
   enum { N = 64 };

@@ -68,7 +68,7 @@
   X(sample, "N", "how many random ones to take")                                                    \
   X(limit, "BYTES", "of the cache of images, with what it holds already (default: its bound)")      \
   X(all, NULL, "every valid configuration")                                                         \
-  X(vs, "PEER", "what to time beside: cublas, cublas-tf32, cub, driver, textbook")                       \
+  X(vs, "PEER", "what to time beside: cublas, cublas-tf32, cub, driver, textbook, npp")             \
   X(suite, "NAME", "problems of a suite, or of a file with one a line")                             \
   X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")                \
   X(error, NULL, "show the error of each contender's results")                                      \

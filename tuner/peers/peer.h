@@ -78,6 +78,7 @@ int peer_symbols(void *library, const char *what, const peer_symbol *s, size_t n
 /* peer_driver_symbol -- of the loaded driver; NULL when it has none */
 void *peer_driver_symbol(const char *name);
 
-extern const peer_kind peer_cublas, peer_cublas_tf32, peer_cub, peer_driver, peer_textbook;
+extern const peer_kind peer_cublas, peer_cublas_tf32, peer_cub, peer_driver, peer_textbook,
+    peer_npp, peer_npp_advanced;
 
 #endif

@@ -221,5 +221,6 @@ int cmd_doctor(const cli *c, err *e) {
   check_peer(&d, &peer_cublas,
              "needed only by `autotune bench --vs cublas`; part of the CUDA toolkit");
   check_peer(&d, &peer_cub, "needed only by `autotune bench --vs cub`");
+  check_peer(&d, &peer_npp, "needed only by `autotune bench --vs npp`; part of the CUDA toolkit");
   return d.is_broken ? err_set(e, ERR_NOTFOUND, "autotune cannot work here yet; see above") : 0;
 }

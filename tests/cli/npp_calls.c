@@ -1,0 +1,99 @@
+/* npp_calls.c -- the peer calls NPP as the template's arguments say. The libraries are
+ * tests/fixtures/fake_npp.c; "device" buffers are on the host. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "emu.h"
+#include "peer.h"
+
+enum { ARGS = 12 };
+
+typedef struct bed {
+  rt_device *d;
+  gen_template *t;
+  gen_problem p;
+  gen_instance *g;
+  const gen_data *data;
+  arena a;
+  uint64_t values[ARGS];
+  const void *args[ARGS];
+} bed;
+
+static void lay(bed *b, const char *family, const char *problem) {
+  gen_options o = {0};
+  gen_number limits[RT_NUMBERS];
+  err e = {0};
+  *b = (bed){0};
+  assert_ok(rt_emu_open("", &b->d, &e), &e);
+  rt_numbers(&b->d->info, limits);
+  assert_ok(gen_open(&o, family, &b->t, &e), &e);
+  assert_ok(gen_problem_parse(b->t, problem, &b->p, &e), &e);
+  assert_ok(gen_instance_new(b->t, &b->p, limits, RT_NUMBERS, &b->g, &e), &e);
+  assert_ok(gen_data_make(b->g, 0, &b->a, &b->data, &e), &e);
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    const gen_datum *m = &b->data->args[i];
+    b->values[i] = m->bits;
+    b->args[i] = &b->values[i];
+    if (b->t->args[i].dir != GEN_SCALAR) {
+      uint8_t *buffer = arena_new(&b->a, m->count * 4 + 4);
+      for (uint64_t k = 0; k < m->count; k++) {
+        buffer[k] = (uint8_t)rand();
+      }
+      b->values[i] = (uintptr_t)buffer;
+    }
+  }
+}
+
+static void clear(bed *b) {
+  b->d->ops->close(b->d);
+  gen_instance_free(b->g);
+  arena_clear(&b->a);
+  gen_close(b->t);
+}
+
+static void call(bed *b, const peer_kind *k) {
+  peer it;
+  err e = {0};
+  assert_ok(peer_open(k, b->t, &b->p, b->d, &it, &e), &e);
+  assert_memory_equal(it.version, "NPP 13.0.3", 10);
+  assert_ok(it.contender.launch(it.contender.self, NULL, b->args, &e), &e);
+  peer_close(&it);
+}
+
+static int64_t value(const bed *b, const char *name) {
+  size_t at;
+  err e = {0};
+  assert_ok(peer_argument(b->t, name, &at, &e), &e);
+  return (int64_t)b->values[at];
+}
+
+static const uint8_t *bytes(const bed *b, const char *name) {
+  return (const uint8_t *)(uintptr_t)value(b, name);
+}
+
+static unsigned hundredths(const uint8_t *p) {
+  return 21u * p[0] + 72u * p[1] + 7u * p[2];
+}
+
+TEST(rgb_to_grey) {
+  static const char *const problems[] = {"width=37 height=5", "width=20 height=3 channels=4"};
+  for (size_t i = 0; i < 2; i++) {
+    bed b;
+    lay(&b, "rgb_to_grey", problems[i]);
+    call(&b, &peer_npp);
+    const int64_t channels = peer_number(b.t, &b.p, "channels", 0);
+    for (int64_t y = 0; y < (int32_t)value(&b, "height"); y++) {
+      for (int64_t x = 0; x < (int32_t)value(&b, "width"); x++) {
+        const uint8_t *p = bytes(&b, "src") + y * value(&b, "src_pitch") + x * channels;
+        assert_int_equal(bytes(&b, "dst")[y * value(&b, "dst_pitch") + x], hundredths(p) / 100);
+      }
+    }
+    clear(&b);
+  }
+}
+
+int main(void) {
+  return tests_run();
+}
