@@ -10,7 +10,8 @@ return {
   problem = { { "width", 1, 32768, default = 1024 }, { "height", 1, 32768, default = "width" } },
   args = {
     { "width", "i32", value = "width" }, { "height", "i32", value = "height" },
-    { "from", "f32", "in", count = "width * height", fill = { "uniform", 0, 1 } },
+    { "from", "f32", "in", count = "width * height",
+      fill = { "image", "noise", width = "width", height = "height" } },
     { "to", "f32", "out", count = "width * height" },
   },
   space = {

@@ -544,8 +544,61 @@ typedef enum gen_fill_kind {
   GEN_FILL_RAMP,
   GEN_FILL_SORTED,
   GEN_FILL_FILE, /* the host reads or computes these two */
-  GEN_FILL_LUA
+  GEN_FILL_LUA,
+  GEN_FILL_PATTERN
 } gen_fill_kind;
+
+/* Inputs with a structure: { "image", "noise", ... }. Images come first. */
+#define GEN_PATTERN_LIST(X)                                                                        \
+  X(IMAGE_NOISE, image, noise)                                                                     \
+  X(IMAGE_RAMP, image, ramp)                                                                       \
+  X(IMAGE_CHECKER, image, checker)                                                                 \
+  X(IMAGE_BRIGHT_PIXEL, image, bright_pixel)                                                       \
+  X(POINTS_UNIFORM, points, uniform)                                                               \
+  X(POINTS_CLUSTER, points, cluster)                                                               \
+  X(POINTS_EQUAL, points, equal)                                                                   \
+  X(ATOMS_WATER, atoms, water)                                                                     \
+  X(KSPACE_RADIAL, kspace, radial)                                                                 \
+  X(KSPACE_SPIRAL, kspace, spiral)                                                                 \
+  X(KSPACE_RANDOM, kspace, random)
+
+typedef enum gen_pattern {
+#define GEN_PATTERN_ENUM(name, generator, kind) GEN_##name,
+  GEN_PATTERN_LIST(GEN_PATTERN_ENUM)
+#undef GEN_PATTERN_ENUM
+      GEN_PATTERNS
+} gen_pattern;
+
+/* Places of numbers in a gen_generator: those of images, then those of the others. */
+#define GEN_PATTERN_NUMBERS(X)                                                                     \
+  X(IMAGE_WIDTH, 0)                                                                                \
+  X(IMAGE_HEIGHT, 1)                                                                               \
+  X(IMAGE_DEPTH, 2)                                                                                \
+  X(IMAGE_CHANNELS, 3)                                                                             \
+  X(IMAGE_PITCH, 4)                                                                                \
+  X(IMAGE_LEAST, 5)                                                                                \
+  X(IMAGE_MOST, 6)                                                                                 \
+  X(IMAGE_CELL, 7)                                                                                 \
+  X(PLACE_SIZE, 0) /* and 1, 2: of the box that points are in, or k-space is cut to */             \
+  X(PLACE_DIMS, 3)                                                                                 \
+  X(PLACE_CLUSTERS, 4)                                                                             \
+  X(PLACE_SPREAD, 5) /* of a cluster: its standard deviation in shares of the size */              \
+  X(PLACE_LINES, 4)                                                                                \
+  X(PLACE_TURNS, 5) /* of a spiral */                                                              \
+  X(PLACE_CELLS, 4) /* and 5, 6: of a lattice of molecules */
+
+enum {
+#define GEN_PATTERN_NUMBER(name, at) GEN_##name = (at),
+  GEN_PATTERN_NUMBERS(GEN_PATTERN_NUMBER)
+#undef GEN_PATTERN_NUMBER
+      GEN_GENERATOR_NUMBERS = 8
+};
+
+typedef struct gen_generator { /* without gaps: it is compared as bytes */
+  double numbers[GEN_GENERATOR_NUMBERS];
+  int64_t pattern, seed; /* a gen_pattern; seed -1: each argument has its own */
+  char parts[8];         /* of places: "xyz" where elements are x, y and z in turn */
+} gen_generator;
 
 /* How an output's error is measured.
  *   ELEMENT  |x - ref| <= abs + rel * |ref|, for each element
@@ -575,6 +628,7 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   double a, b;      /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
                     bits: the bitwise and of a random words; ramp: a + b * index */
   const char *file; /* GEN_FILL_FILE: its path */
+  gen_generator generator;             /* GEN_FILL_PATTERN, else zeros */
   double tolerance_abs, tolerance_rel; /* of outputs: their own, or those of gen_data */
   gen_error_kind error;                /* likewise */
   size_t bound;                        /* GEN_ERROR_BOUND: workspace of the reference */

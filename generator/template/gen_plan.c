@@ -474,6 +474,9 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->host = rule->host && condition(j, rule->host);
   d->fill = rule->fill;
   d->file = rule->file;
+  if (rule->generator) {
+    gen_generate(j->g, rule->generator, d);
+  }
   d->a = rule->a ? real(j, rule->a) : 0;
   d->b = rule->b ? real(j, rule->b) : 0;
   if (d->fill == GEN_FILL_UNIFORM && !rule->a) { /* the template does not say */

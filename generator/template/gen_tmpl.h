@@ -30,6 +30,15 @@ typedef struct gen_tolerance {
   gen_line at;
 } gen_tolerance;
 
+typedef struct gen_generator_rule { /* of GEN_FILL_PATTERN */
+  gen_pattern pattern;
+  const char *parts; /* NULL: an image */
+  gen_line at;
+  const gen_expr *size[3];
+  size_t n_size;
+  const gen_expr *numbers[GEN_GENERATOR_NUMBERS], *seed, *density; /* NULL: not given */
+} gen_generator_rule;
+
 typedef struct gen_arg_rule {
   gen_element element;
   const gen_expr *value, *sample;      /* scalars: one of the two */
@@ -38,11 +47,12 @@ typedef struct gen_arg_rule {
   const gen_expr *optional;     /* buffers; may be NULL: never */
   const gen_expr *host;         /* buffers in the host's memory; may be NULL: never */
   gen_fill_kind fill;
-  const gen_expr *a, *b;   /* of the fill; may be NULL */
-  const char *file;        /* GEN_FILL_FILE */
-  int function;            /* GEN_FILL_LUA: its place in Lua's registry */
-  gen_tolerance tolerance; /* abs NULL: the template's */
-  bool is_field;           /* has the name of a field, and its value */
+  const gen_expr *a, *b;               /* of the fill; may be NULL */
+  const char *file;                    /* GEN_FILL_FILE */
+  const gen_generator_rule *generator; /* GEN_FILL_PATTERN */
+  int function;                        /* GEN_FILL_LUA: its place in Lua's registry */
+  gen_tolerance tolerance;             /* abs NULL: the template's */
+  bool is_field;                       /* has the name of a field, and its value */
 } gen_arg_rule;
 
 typedef struct gen_workspace {
@@ -251,6 +261,9 @@ bool gen_has_derived(const gen_instance *g, size_t i, const gen_config *c);
 void gen_push_values(gen_instance *g, const gen_config *c);
 /* gen_device_limits -- in the order of GEN_DEVICE_LIST */
 int gen_device_limits(const gen_number *device, size_t n, int64_t out[GEN_MAX_DEVICE], err *e);
+/* gen_generate -- the numbers of the generator that fills d, whose type and count are known
+ *   err  ERR_TEMPLATE  one is out of its range */
+void gen_generate(gen_instance *g, const gen_generator_rule *rule, gen_datum *d);
 /* gen_element_type -- the element type for this problem */
 dtype gen_element_type(const gen_instance *g, gen_element x);
 /* gen_code_of -- the text of the algorithm that the configuration chooses */

@@ -15,7 +15,7 @@ typedef struct kept_image {
 struct rt_checker {
   rt_device *d;
   rt_module *module;
-  rt_function *fill, *compare, *sum, *differ, *canaries;
+  rt_function *fill, *generate, *compare, *sum, *differ, *canaries;
   kept_image kept[KEPT_MOST];
   size_t n_kept; /* in all; the oldest of KEPT_MOST is replaced */
 };
@@ -34,6 +34,10 @@ static void fill_check_source(str *out) {
   str_addf(out, "#define GEN_FILL_BITS %d\n", GEN_FILL_BITS);
   str_addf(out, "#define GEN_FILL_RAMP %d\n", GEN_FILL_RAMP);
   str_addf(out, "#define GEN_FILL_SORTED %d\n", GEN_FILL_SORTED);
+#define DEFINE(name, ...) str_addf(out, "#define GEN_%s %d\n", #name, GEN_##name);
+  GEN_PATTERN_LIST(DEFINE)
+  GEN_PATTERN_NUMBERS(DEFINE)
+#undef DEFINE
   for (const gen_file *f = rt_fill_check; f->name; f++) {
     str_addf(out, "#line 1 \"%s\"\n", f->name);
     str_add_n(out, f->text, f->n);
@@ -45,11 +49,9 @@ static int load(rt_checker *k, const rt_image *image, err *e) {
   const struct {
     const char *name;
     rt_function **function;
-  } list[] = {{"fill", &k->fill},
-              {"compare", &k->compare},
-              {"sum_errors", &k->sum},
-              {"find_differences", &k->differ},
-              {"check_canaries", &k->canaries}};
+  } list[] = {
+      {"fill", &k->fill},      {"generate", &k->generate},       {"compare", &k->compare},
+      {"sum_errors", &k->sum}, {"find_differences", &k->differ}, {"check_canaries", &k->canaries}};
   TRY(k->d->ops->module_load(k->d, str_text(bytes), bytes->n, &k->module, e));
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     TRY(k->d->ops->function(k->d, k->module, list[i].name, list[i].function, e));
@@ -162,6 +164,7 @@ static filling make_filling(const gen_datum *m, uint64_t seed) {
   switch (m->fill) {
   case GEN_FILL_FILE:
   case GEN_FILL_LUA: break; /* the host's */
+  case GEN_FILL_PATTERN: break;
   case GEN_FILL_CONSTANT: f.bits = dtype_encode(m->type, m->a); break;
   case GEN_FILL_NORMAL: f.offset = m->a, f.scale = m->b; break;
   case GEN_FILL_BITS: f.span = (uint64_t)m->a; break;
@@ -179,7 +182,24 @@ static filling make_filling(const gen_datum *m, uint64_t seed) {
   return f;
 }
 
+typedef struct generating { /* as in generate.cu */
+  uint64_t seed;
+  gen_generator g;
+  int32_t type, n_parts;
+} generating;
+
+static int generate(rt_checker *k, const gen_datum *datum, uint64_t seed, rt_ptr p, err *e) {
+  generating f = {.seed = seed, .g = datum->generator, .type = (int32_t)datum->type};
+  uint64_t n = datum->count;
+  void *args[] = {&p, &n, &f};
+  f.n_parts = (int32_t)strlen(f.g.parts);
+  return launch(k, k->generate, n, args, e);
+}
+
 int rt_checker_fill(rt_checker *k, const gen_datum *datum, uint64_t seed, rt_ptr p, err *e) {
+  if (datum->fill == GEN_FILL_PATTERN) {
+    return generate(k, datum, seed, p, e);
+  }
   filling f = make_filling(datum, seed);
   uint64_t n = datum->count;
   void *args[] = {&p, &n, &f};

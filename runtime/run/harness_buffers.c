@@ -82,7 +82,7 @@ static int make_data(rt_harness *b, gen_instance *g, size_t i, err *e) {
 
 static bool same_fill(const gen_datum *a, const gen_datum *b) {
   return a->type == b->type && a->count == b->count && a->fill == b->fill && a->a == b->a &&
-         a->b == b->b;
+         a->b == b->b && !memcmp(&a->generator, &b->generator, sizeof a->generator);
 }
 
 /* The same in all cases in which there are as many elements. */
@@ -331,9 +331,10 @@ int harness_allocate(rt_harness *b, err *e) {
 
 /* ---- contents ------------------------------------------------------------------------------ */
 
-/* Each input has a seed of its own, the same in all cases. */
-static uint64_t seed_of(const rt_harness *b, size_t arg) {
-  return arg + 1 + (b->draw << 32);
+/* Each input has a seed of its own, the same in all cases, but for parts of the same places. */
+static uint64_t seed_of(const rt_harness *b, const gen_datum *d, size_t arg) {
+  const bool given = d->fill == GEN_FILL_PATTERN && d->generator.seed >= 0;
+  return (given ? ~(uint64_t)d->generator.seed : arg + 1) + (b->draw << 32);
 }
 
 /* The emulator runs a sample of each launch's blocks, which must not apply to the filling kernels:
@@ -346,7 +347,7 @@ static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int6
   uint64_t size = dtype_nbytes(wanted->type);
   some.count = wanted->count < FILLED_MAX ? wanted->count : FILLED_MAX;
   rt_emu_set_sample(b->d, 0);
-  int rc = rt_checker_fill(b->checker, &some, seed_of(b, arg), b->masters[arg], e);
+  int rc = rt_checker_fill(b->checker, &some, seed_of(b, wanted, arg), b->masters[arg], e);
   rt_emu_set_sample(b->d, sample);
   for (uint64_t have = some.count; !rc && have < wanted->count;) {
     uint64_t n = wanted->count - have < have ? wanted->count - have : have;
@@ -356,7 +357,14 @@ static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int6
   return rc;
 }
 
-static bool is_random(gen_fill_kind fill) {
+static bool is_random(const gen_datum *d) {
+  const gen_fill_kind fill = d->fill;
+  const int64_t pattern = d->generator.pattern;
+  if (fill == GEN_FILL_PATTERN) {
+    return pattern == GEN_IMAGE_NOISE || pattern == GEN_POINTS_UNIFORM ||
+           pattern == GEN_POINTS_CLUSTER || pattern == GEN_ATOMS_WATER ||
+           pattern == GEN_KSPACE_RANDOM;
+  }
   return fill == GEN_FILL_UNIFORM || fill == GEN_FILL_NORMAL || fill == GEN_FILL_BITS ||
          fill == GEN_FILL_SORTED;
 }
@@ -415,7 +423,7 @@ bool rt_harness_redraw(rt_harness *b, uint64_t draw, rt_kind kind) {
   bool any = false;
   for (size_t i = 0; i < b->t->n_args; i++) {
     any |= harness_is_buffer(b, i) && !harness_is_poisoned(b, c, i) && !harness_is_recorded(c, i) &&
-           !c->contents[i] && is_random(c->data->args[i].fill);
+           !c->contents[i] && is_random(&c->data->args[i]);
     b->filled[i] =
         draw == b->draw && kind == b->kind ? b->filled[i] : (gen_datum){.count = UINT64_MAX};
   }
@@ -434,7 +442,7 @@ static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err 
   TRY(c->contents[arg] ? b->d->ops->copy_in(b->d, b->masters[arg], c->contents[arg],
                                             harness_nbytes(c, arg), NULL, e)
       : sample         ? fill_sampled(b, &drawn, arg, sample, e)
-                       : rt_checker_fill(b->checker, &drawn, seed_of(b, arg), b->masters[arg], e));
+               : rt_checker_fill(b->checker, &drawn, seed_of(b, wanted, arg), b->masters[arg], e));
   b->filled[arg] = *wanted;
   return 0;
 }

@@ -153,6 +153,7 @@ int main(void) {
 for taps in buffer constant parameter; do
   exported smooth "$smooth" n=1000 r=2 taps=host --config TAPS=$taps
 done
+checked potential "side=1 atoms=0" "side=20 atoms=31"
 checked resize "width=1 height=1 to_width=3 to_height=2" "width=33 height=17 to_width=50 to_height=11"
 for read in rows array; do
   prints " 0 wrong" timeout 60 "$autotune" check examples/resize.lua width=100 height=60 to_width=64 to_height=48 \

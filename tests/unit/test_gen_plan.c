@@ -1,6 +1,8 @@
 /* test_gen_plan.c -- the generator's plans and data: launches, workspaces, tensors, what is
  * refused, and the arguments of each case. */
 #define _GNU_SOURCE
+#include <math.h>
+
 #include "gen_fixture.h"
 
 TEST(plans_hold_what_is_launched) {
@@ -535,6 +537,45 @@ TEST(fills_are_told) {
     s = street_mini("{ 'uniform', -1, 1 }", text, "");
     assert_fails(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e, ERR_TEMPLATE, "from 1 to 64");
     street_close(&s);
+  }
+}
+
+static gen_generator generated(const char *fill, const char *problem) {
+  const gen_data *d;
+  auto_street s = street_mini("{ 'uniform', -1, 1 }", fill, problem);
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[2].fill, GEN_FILL_PATTERN);
+  return d->args[2].generator;
+}
+
+TEST(generators_have_numbers) {
+  static const double picture[] = {9, 30, 1, 3, 30, 0, 1, 8}, atoms[] = {10, 20, 30, 3, 1, 2, 3},
+                      lines[] = {1, 1, 1, 2, 5, 16};
+  gen_generator g = generated(
+      "{ 'image', 'checker', width = 9, height = 'n', channels = 3, pitch = 'n' }", "n=30");
+  assert_int_equal(g.pattern, GEN_IMAGE_CHECKER);
+  assert_int_equal(g.seed, -1);
+  assert_memory_equal(g.numbers, picture, sizeof picture);
+  g = generated("{ 'atoms', 'water', parts = 'xyz', size = { 10, 20, 'n' }, seed = 7 }", "n=30");
+  assert_int_equal(g.seed, 7);
+  assert_string_equal(g.parts, "xyz");
+  assert_memory_equal(g.numbers, atoms, sizeof atoms);
+  g = generated("{ 'kspace', 'spiral', parts = 'xy', size = { 1, 1 } }", "n=34");
+  assert_memory_equal(g.numbers, lines, sizeof lines);
+  g = generated("{ 'atoms', 'water', parts = 'x' }", "n=100");
+  assert_true(fabs(g.numbers[0] - 10) < 1e-12); /* 0.1 per unit of volume */
+}
+
+TEST(generators_are_checked) {
+  static const char *const wrong[][2] = {
+      {"{ 'image', 'ramp', width = 9, height = 3, pitch = 8 }", "the pitch in elements is 8"},
+      {"{ 'image', 'ramp', width = 2.5, height = 3 }", "the width is 2.5, not a whole number"},
+      {"{ 'points', 'equal', parts = 'xyz' }", "100 elements are not 3 parts each"},
+      {"{ 'points', 'cluster', parts = 'x', spread = 2 }", "the spread is 2; it can be 0 to 1"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    const gen_data *d;
+    auto_street s = street_mini("{ 'uniform', -1, 1 }", wrong[i][0], "n=100");
+    assert_fails(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e, ERR_TEMPLATE, wrong[i][1]);
   }
 }
 

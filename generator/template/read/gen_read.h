@@ -15,6 +15,8 @@ gen_value *gen_read_choices(gen_reader *r, size_t *n);
 void gen_read_args(gen_reader *r);
 void gen_read_call(gen_reader *r);
 void gen_read_cases(gen_reader *r);
+/* gen_read_fill -- the fill here, of an argument (gen_read_fill.c) */
+void gen_read_fill(gen_reader *r, gen_arg_rule *rule);
 /* gen_read_program -- workspace, stages and source of the table here, in gen_read_stages.c */
 void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds);
 /* gen_read_source -- the key of that name, in gen_read_source.c */

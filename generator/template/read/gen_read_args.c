@@ -1,10 +1,8 @@
 /* The part of a template about its arguments: what a kernel is called with, how tests and timing
  * make it up, and the typed call. */
 #define _GNU_SOURCE
-#include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "gen_read.h"
 
@@ -111,88 +109,6 @@ static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) 
   }
 }
 
-/* Is it the name of a file in the folder, or below it? */
-static bool stays_below(const char *path) {
-  for (const char *p = path; p; p = strchr(p, '/')) {
-    p += *p == '/' && p > path;
-    if (*p == '/' || *p == '.' || !*p) {
-      return false;
-    }
-  }
-  return true;
-}
-
-/* Beside the template, else in the folder that the user names for data. */
-static const char *data_path(gen_reader *r, const char *name) {
-  const tmpl *t = r->t;
-  const char *beside = arena_format(r->a, "%s%s", t->folder ? t->folder : "", name);
-  const char *other = t->data ? arena_format(r->a, "%s/%s", t->data, name) : beside;
-  if (!beside || !other) {
-    gen_fail(r->b, ERR_NOMEM, gen_here(r), "out of memory");
-  }
-  return t->folder && !access(beside, F_OK) ? beside : other;
-}
-
-static void read_fill_file(gen_reader *r, gen_arg_rule *rule) {
-  gen_need_at(r, 2, "the file's name");
-  const char *name = gen_text(r, "the file's name");
-  if (!stays_below(name)) {
-    gen_bad(r, "cannot fill from \"%s\": name a file beside the template, or in a folder there",
-            name);
-  }
-  rule->file = data_path(r, name);
-  gen_leave(r);
-}
-
-static void read_fill_function(gen_reader *r, gen_arg_rule *rule) {
-  gen_need_at(r, 2, "the function");
-  if (!lua_isfunction(r->L, -1)) {
-    gen_bad(r, "here belongs a function(index, count, fields) that gives an element, not a %s",
-            luaL_typename(r->L, -1));
-  }
-  lua_pushvalue(r->L, -1);
-  rule->function = luaL_ref(r->L, LUA_REGISTRYINDEX);
-  gen_leave(r);
-}
-
-static void read_fill_numbers(gen_reader *r, gen_arg_rule *rule, size_t n) {
-  const gen_expr **numbers[] = {&rule->a, &rule->b};
-  for (size_t i = 1; i < n; i++) {
-    gen_need_at(r, (int64_t)i + 1, "a number");
-    *numbers[i - 1] = gen_numeric(r, GEN_READS_CASE);
-    gen_leave(r);
-  }
-}
-
-static void read_fill(gen_reader *r, gen_arg_rule *rule) {
-  static const char *const names[] = {"uniform", "normal", "constant", "bits",
-                                      "ramp",    "sorted", "file",     "lua"};
-  static const size_t lengths[] = {3, 3, 2, 2, 3, 3, 2, 2};
-  const size_t kinds = sizeof names / sizeof *names;
-  size_t n = gen_list(r, "fill", NULL), kind = 0;
-  const char *text = gen_first_name(r, "the kind of fill");
-  while (kind < kinds && strcmp(text, names[kind])) {
-    kind++;
-  }
-  if (kind == kinds) {
-    fail_unknown(r, "fill", text, names, kinds);
-  }
-  if (n != lengths[kind]) {
-    gen_bad(r,
-            "fill is { \"uniform\", least, most }, { \"normal\", mean, deviation }, { "
-            "\"constant\", value }, { \"bits\", words }, { \"ramp\", first, step }, { \"sorted\", "
-            "least, most }, { \"file\", name } or { \"lua\", function }");
-  }
-  rule->fill = (gen_fill_kind)kind;
-  if (rule->fill == GEN_FILL_FILE) {
-    read_fill_file(r, rule);
-  } else if (rule->fill == GEN_FILL_LUA) {
-    read_fill_function(r, rule);
-  } else {
-    read_fill_numbers(r, rule, n);
-  }
-}
-
 /* An output's own; of an input that kernels must not change there is none. */
 static void read_tolerance(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule) {
   if (!gen_enter(r, "tolerance")) {
@@ -265,7 +181,7 @@ static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   read_tolerance(r, arg, rule);
   bool fill = gen_enter(r, "fill");
   if (fill) {
-    read_fill(r, rule);
+    gen_read_fill(r, rule);
     gen_leave(r);
   }
   if (fill && arg->dir == GEN_OUT) {
