@@ -91,22 +91,24 @@ typedef struct stage {   /* what every launch reads comes first, in one cache li
   rt_ptr symbol;          /* of a variable that gets the operand's contents; 0: none does */
 } stage;
 
-enum { LOADED_START = UINT16_MAX }; /* the plan's start in place of a stage */
+enum { LOADED_NONE = UINT16_MAX }; /* in place of an event */
 
-/* How stages of several streams are ordered. Stage i waits for the stages in waits[from[i]] up to
- * waits[from[i + 1]]. */
+/* How stages of several streams are ordered. There is an event per stage, then that of the start, and
+ * two per loop: an iteration's start and the loop's end. Stage i waits for the events in waits[from[i]]
+ * up to waits[from[i + 1]]. */
 typedef struct loaded_order {
   uint8_t *stream;                /* per stage; 0: the caller's */
   uint16_t *from;                 /* per stage, and one more */
-  uint16_t *waits;                /* LOADED_START or stages */
-  uint16_t last[GEN_MAX_STREAMS]; /* stage of each stream; LOADED_START: it has none */
-  bool *is_awaited;               /* per stage, and of the start */
+  uint16_t *waits;                /* events */
+  uint16_t last[GEN_MAX_STREAMS]; /* event of each stream; LOADED_NONE: it has ended before */
+  bool *is_awaited;               /* per event */
+  size_t n_events;
 } loaded_order;
 
 /* Streams and events of our own: one set for launches, one for launches in a capture. */
 typedef struct loaded_streams {
   rt_stream list[GEN_MAX_STREAMS]; /* the first is the caller's, and not in here */
-  rt_event **done;                 /* per stage, and the start; NULL: nothing waits for it */
+  rt_event **done;                 /* per event of the order; NULL: nothing waits for it */
   rt_stream captured;              /* the caller's stream of the last capture */
 } loaded_streams;
 
@@ -114,6 +116,9 @@ typedef struct loaded_loop { /* stages [first, first + n), then n_odd for odd it
   size_t first, n, n_odd;
   uint64_t times;
   bool graph;
+  /* Of a plan with streams: the last events of each stream before the loop, and in an even and an odd
+   * iteration; as loaded_order's. */
+  uint16_t before[GEN_MAX_STREAMS], last[2][GEN_MAX_STREAMS];
 } loaded_loop;
 
 /* One iteration after the other, recorded for these arguments. */
@@ -167,9 +172,17 @@ int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_p
 /* loaded_order_new, _free -- of a plan with streams, else nothing (run_streams.c) */
 int loaded_order_new(rt_loaded *l, const gen_plan *plan, err *e);
 void loaded_order_free(rt_loaded *l);
-/* loaded_launch_streams -- all stages, on their streams; the stages of loops on the caller's */
-int loaded_launch_streams(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
-                          err *e);
+/* loaded_streams_for -- the streams and events for a launch on s, or a recording; NULL: all stages are
+ * on s. Call it, and launch with it, while holding the turn */
+loaded_streams *loaded_streams_for(rt_loaded *l, rt_stream s);
+/* loaded_launch_one -- stage i, when what it waits for has ended; x NULL: on the caller's stream */
+int loaded_launch_one(rt_loaded *l, loaded_streams *x, size_t i, rt_stream caller,
+                      const void *const *args, rt_ptr workspace, err *e);
+/* loaded_mark -- record an event on the caller's stream, if something waits for it */
+int loaded_mark(rt_loaded *l, loaded_streams *x, size_t event, rt_stream caller, err *e);
+/* loaded_join -- the caller's stream waits for these events of the others */
+int loaded_join(rt_loaded *l, loaded_streams *x, const uint16_t last[GEN_MAX_STREAMS],
+                rt_stream caller, err *e);
 /* loaded_textures_bind -- the objects of a stage's textures (run_textures.c); fills arrays, in the
  * stream's order */
 int loaded_textures_bind(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,

@@ -13,20 +13,33 @@ enum { GRAPHS = 1024, GRAPH_NODES = 1 << 17 }; /* most that are kept, and their 
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static int launch_iterations(rt_loaded *l, const loaded_loop *loop, rt_stream s,
+/* The events of a loop: where an iteration starts; the next one is the loop's end. */
+static size_t start_of(const rt_loaded *l, const loaded_loop *loop) {
+  return l->n_stages + 1 + 2 * (size_t)(loop - l->loops);
+}
+
+static int launch_iteration(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, bool odd,
+                            rt_stream s, const void *const *args, rt_ptr workspace, err *e) {
+  const size_t first = loop->first + (odd ? loop->n : 0);
+  TRY(loaded_mark(l, x, start_of(l, loop), s, e));
+  for (size_t k = 0; k < loop->n; k++) {
+    TRY(loaded_launch_one(l, x, first + k, s, args, workspace, e));
+  }
+  return loaded_join(l, x, loop->last[odd], s, e);
+}
+
+static int launch_iterations(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, rt_stream s,
                              const void *const *args, rt_ptr workspace, err *e) {
   for (uint64_t i = 0; i < loop->times; i++) {
-    const stage *first = &l->stages[loop->first + (loop->n_odd && i % 2 ? loop->n : 0)];
-    for (size_t k = 0; k < loop->n; k++) {
-      TRY(loaded_launch_stage(l, &first[k], s, args, workspace, e));
-    }
+    TRY(launch_iteration(l, x, loop, loop->n_odd && i % 2, s, args, workspace, e));
   }
   return 0;
 }
 
 static int record(void *graph, rt_stream s, err *e) {
   const loaded_graph *g = graph;
-  return launch_iterations(g->l, g->loop, s, g->args, g->key[g->l->n_args], e);
+  return launch_iterations(g->l, loaded_streams_for(g->l, s), g->loop, s, g->args,
+                           g->key[g->l->n_args], e);
 }
 
 static void free_graph(rt_device *d, loaded_graph *g) {
@@ -133,27 +146,42 @@ static int launch_as_graph(rt_loaded *l, const loaded_loop *loop, rt_stream s,
   return rc;
 }
 
-static int launch_loop(rt_loaded *l, const loaded_loop *loop, rt_stream s, const void *const *args,
-                       rt_ptr workspace, err *e) {
+static int launch_loop(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, rt_stream s,
+                       const void *const *args, rt_ptr workspace, err *e) {
   const rt_device_ops *ops = l->d->ops;
   const bool graph = loop->graph && loop->times > 1 && ops->graph_new &&
                      !(ops->capturing && ops->capturing(l->d, s));
-  return (graph ? launch_as_graph : launch_iterations)(l, loop, s, args, workspace, e);
+  TRY(loaded_join(l, x, loop->before, s, e));
+  TRY(graph ? launch_as_graph(l, loop, s, args, workspace, e)
+            : launch_iterations(l, x, loop, s, args, workspace, e));
+  return loaded_mark(l, x, start_of(l, loop) + 1, s, e);
 }
 
-static int launch_all(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
-                      err *e) {
+static int launch_all(rt_loaded *l, loaded_streams *x, rt_stream s, const void *const *args,
+                      rt_ptr workspace, err *e) {
   const loaded_loop *loop = l->loops, *end = loop + l->n_loops;
+  TRY(loaded_mark(l, x, l->n_stages, s, e));
   for (size_t i = 0; i < l->n_stages;) {
     if (loop < end && loop->first == i) {
-      TRY(launch_loop(l, loop, s, args, workspace, e));
+      TRY(launch_loop(l, x, loop, s, args, workspace, e));
       i += loop->n + loop->n_odd;
       loop++;
     } else {
-      TRY(loaded_launch_stage(l, &l->stages[i++], s, args, workspace, e));
+      TRY(loaded_launch_one(l, x, i++, s, args, workspace, e));
     }
   }
-  return 0;
+  return x ? loaded_join(l, x, l->order->last, s, e) : 0;
+}
+
+static int launch_streams(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                          err *e) {
+  if (!l->order) {
+    return launch_all(l, NULL, s, args, workspace, e);
+  }
+  pthread_mutex_lock(&l->turn);
+  const int rc = launch_all(l, loaded_streams_for(l, s), s, args, workspace, e);
+  pthread_mutex_unlock(&l->turn);
+  return rc;
 }
 
 static int check_graph(const stage *s, const gen_launch *from, err *e) {
@@ -203,7 +231,7 @@ static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt
   const bool ordered = m->done && !(ops->capturing && ops->capturing(l->d, s));
   pthread_mutex_lock(&m->turn);
   int rc = ordered && m->launched && m->last != s ? ops->stream_wait(l->d, s, m->done, e) : 0;
-  rc = rc ? rc : (l->order ? loaded_launch_streams : launch_all)(l, s, args, workspace, e);
+  rc = rc ? rc : launch_streams(l, s, args, workspace, e);
   if (!rc && ordered) {
     rc = ops->event_record(l->d, m->done, s, e);
     m->last = s;
@@ -215,7 +243,5 @@ static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt
 
 int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e) {
-  return l->fills   ? launch_in_turn(l, s, args, workspace, e)
-         : l->order ? loaded_launch_streams(l, s, args, workspace, e)
-                    : launch_all(l, s, args, workspace, e);
+  return (l->fills ? launch_in_turn : launch_streams)(l, s, args, workspace, e);
 }

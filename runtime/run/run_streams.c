@@ -1,10 +1,10 @@
-/* run_streams.c -- launches of plans whose stages are on several streams.
+/* run_streams.c -- the order of plans whose stages are on several streams.
  *
  * Stages of stream 0 are on the caller's stream. The first stage of another stream waits for all that
- * stands before it on stream 0, and the caller's stream waits for the last one. Captures use a set of
- * streams and events of their own, which joins the caller's graph only; a second capture that begins
- * while the first one lasts gets all stages on the caller's stream, one after another, which is always
- * right. */
+ * stands before it on stream 0, and the caller's stream waits for the last one. A loop begins after all
+ * that stands before it; each of its iterations is ordered like a plan. Captures use a set of streams
+ * and events of their own, which joins the caller's graph only; a second capture that begins while the
+ * first one lasts gets all stages on the caller's stream, one after another, which is always right. */
 #include <string.h>
 
 #include "loaded.h"
@@ -12,28 +12,79 @@
 /* ---- what waits for what --------------------------------------------------------------------- */
 
 typedef struct scan { /* over the stages, in their order */
-  uint16_t last[GEN_MAX_STREAMS];
-  bool begun[GEN_MAX_STREAMS];
-  size_t n;
+  loaded_order *o;
+  size_t n_waits;
+  uint16_t last[GEN_MAX_STREAMS]; /* events; LOADED_NONE: nothing is on this stream yet */
 } scan;
 
-static void await(loaded_order *o, scan *x, size_t n_stages, uint16_t what) {
-  o->waits[x->n++] = what;
-  o->is_awaited[what == LOADED_START ? n_stages : what] = true;
+/* At a point where only the caller's stream runs, at this event. */
+static void scan_start(scan *x, size_t event) {
+  memset(x->last, 0xff, sizeof x->last);
+  x->last[0] = (uint16_t)event;
+}
+
+static void await(loaded_order *o, uint16_t event) {
+  if (event != LOADED_NONE) {
+    o->is_awaited[event] = true;
+  }
 }
 
 /* What precedes its stream, then the streams that it names. */
-static void add_waits(loaded_order *o, scan *x, size_t n_stages, const gen_launch *l) {
-  unsigned after = l->after;
-  if (l->stream && !x->begun[l->stream]) {
-    after |= 1;
-    x->begun[l->stream] = true;
-  }
+static void scan_stage(scan *x, const gen_launch *l, size_t i) {
+  loaded_order *o = x->o;
+  const bool first = l->stream && x->last[l->stream] == LOADED_NONE;
+  const unsigned after = l->after | (first ? 1u : 0u);
+  o->from[i] = (uint16_t)x->n_waits;
+  o->stream[i] = l->stream;
   for (unsigned k = 0; k < GEN_MAX_STREAMS; k++) {
-    if (after >> k & 1 && k != l->stream && (!k || x->begun[k])) {
-      await(o, x, n_stages, x->last[k]);
+    if (after >> k & 1 && k != l->stream && x->last[k] != LOADED_NONE) {
+      await(o, x->last[k]);
+      o->waits[x->n_waits++] = x->last[k];
     }
   }
+  x->last[l->stream] = (uint16_t)i;
+}
+
+/* What the caller's stream waits for in the end. */
+static void scan_end(scan *x, uint16_t last[GEN_MAX_STREAMS]) {
+  memcpy(last, x->last, sizeof x->last);
+  last[0] = LOADED_NONE;
+  for (size_t k = 1; k < GEN_MAX_STREAMS; k++) {
+    await(x->o, last[k]);
+  }
+}
+
+static void scan_loop(scan *x, const gen_plan *plan, loaded_loop *loop, size_t i_loop) {
+  const size_t start = plan->n + 1 + 2 * i_loop;
+  const size_t ends[] = {loop->first + loop->n, loop->first + loop->n + loop->n_odd};
+  size_t i = loop->first;
+  scan_end(x, loop->before);
+  for (int odd = 0; odd < 2; odd++) {
+    scan_start(x, start);
+    for (; i < ends[odd]; i++) {
+      scan_stage(x, &plan->launches[i], i);
+    }
+    scan_end(x, loop->last[odd]);
+  }
+  scan_start(x, start + 1);
+}
+
+static void find_order(rt_loaded *l, const gen_plan *plan) {
+  scan x = {.o = l->order};
+  size_t loop = 0;
+  scan_start(&x, plan->n);
+  for (size_t i = 0; i < plan->n;) {
+    if (loop < l->n_loops && l->loops[loop].first == i) {
+      scan_loop(&x, plan, &l->loops[loop], loop);
+      i += l->loops[loop].n + l->loops[loop].n_odd;
+      loop++;
+    } else {
+      scan_stage(&x, &plan->launches[i], i);
+      i++;
+    }
+  }
+  l->order->from[plan->n] = (uint16_t)x.n_waits;
+  scan_end(&x, l->order->last);
 }
 
 static int new_order(rt_loaded *l, size_t n, loaded_order **out, err *e) {
@@ -45,11 +96,12 @@ static int new_order(rt_loaded *l, size_t n, loaded_order **out, err *e) {
   o->stream = ARENA_ARRAY(&l->memory, uint8_t, n);
   o->from = ARENA_ARRAY(&l->memory, uint16_t, n + 1);
   o->waits = ARENA_ARRAY(&l->memory, uint16_t, n * GEN_MAX_STREAMS);
-  o->is_awaited = ARENA_ARRAY(&l->memory, bool, n + 1);
+  o->n_events = n + 1 + 2 * l->n_loops;
+  o->is_awaited = ARENA_ARRAY(&l->memory, bool, o->n_events);
   if (!o->stream || !o->from || !o->waits || !o->is_awaited) {
     return err_nomem(e);
   }
-  memset(o->is_awaited, 0, n + 1);
+  memset(o->is_awaited, 0, o->n_events);
   return 0;
 }
 
@@ -62,38 +114,28 @@ static bool has_streams(const gen_plan *plan) {
   return false;
 }
 
-/* The caller's stream waits for each other stream's last stage. */
-static void find_order(const gen_plan *plan, loaded_order *o) {
-  scan x = {0};
-  memset(x.last, 0xff, sizeof x.last);
+static bool has_stream(const gen_plan *plan, size_t k) {
   for (size_t i = 0; i < plan->n; i++) {
-    const gen_launch *l = &plan->launches[i];
-    o->from[i] = (uint16_t)x.n;
-    o->stream[i] = l->stream;
-    add_waits(o, &x, plan->n, l);
-    x.last[l->stream] = (uint16_t)i;
-  }
-  o->from[plan->n] = (uint16_t)x.n;
-  memcpy(o->last, x.last, sizeof o->last);
-  for (size_t k = 1; k < GEN_MAX_STREAMS; k++) {
-    if (o->last[k] != LOADED_START) {
-      o->is_awaited[o->last[k]] = true;
+    if (plan->launches[i].stream == k) {
+      return true;
     }
   }
+  return false;
 }
 
-static int open_streams(rt_loaded *l, loaded_streams *x, err *e) {
+static int open_streams(rt_loaded *l, const gen_plan *plan, loaded_streams *x, err *e) {
   const rt_device_ops *ops = l->d->ops;
-  x->done = ARENA_ARRAY(&l->memory, rt_event *, l->n_stages + 1);
+  const loaded_order *o = l->order;
+  x->done = ARENA_ARRAY(&l->memory, rt_event *, o->n_events);
   if (!x->done) {
     return err_nomem(e);
   }
-  memset(x->done, 0, (l->n_stages + 1) * sizeof *x->done);
+  memset(x->done, 0, o->n_events * sizeof *x->done);
   for (size_t k = 1; k < GEN_MAX_STREAMS; k++) {
-    TRY(l->order->last[k] == LOADED_START ? 0 : ops->stream_beside(l->d, &x->list[k], e));
+    TRY(has_stream(plan, k) ? ops->stream_beside(l->d, &x->list[k], e) : 0);
   }
-  for (size_t i = 0; i <= l->n_stages; i++) {
-    TRY(l->order->is_awaited[i] ? ops->event_new(l->d, &x->done[i], e) : 0);
+  for (size_t i = 0; i < o->n_events; i++) {
+    TRY(o->is_awaited[i] ? ops->event_new(l->d, &x->done[i], e) : 0);
   }
   return 0;
 }
@@ -103,16 +145,13 @@ int loaded_order_new(rt_loaded *l, const gen_plan *plan, err *e) {
   if (!has_streams(plan)) {
     return 0;
   }
-  if (l->n_loops) {
-    return err_set(e, ERR_TEMPLATE, "a plan cannot have loops beside stages of several streams");
-  }
   if (!ops->stream_beside || !ops->stream_wait) {
     return 0; /* one after another */
   }
   TRY(new_order(l, plan->n, &l->order, e));
-  find_order(plan, l->order);
+  find_order(l, plan);
   for (int i = 0; i < (ops->capturing ? 2 : 1); i++) {
-    TRY(open_streams(l, &l->streams[i], e));
+    TRY(open_streams(l, plan, &l->streams[i], e));
   }
   return 0;
 }
@@ -121,7 +160,7 @@ void loaded_order_free(rt_loaded *l) {
   const rt_device_ops *ops = l->d->ops;
   for (int i = 0; i < 2; i++) {
     loaded_streams *x = &l->streams[i];
-    for (size_t k = 0; x->done && k <= l->n_stages; k++) {
+    for (size_t k = 0; x->done && k < l->order->n_events; k++) {
       if (x->done[k]) {
         ops->event_free(l->d, x->done[k]);
       }
@@ -137,46 +176,6 @@ void loaded_order_free(rt_loaded *l) {
 
 /* ---- launching ------------------------------------------------------------------------------- */
 
-static int launch_one(rt_loaded *l, loaded_streams *x, size_t i, rt_stream caller,
-                      const void *const *args, rt_ptr workspace, err *e) {
-  const rt_device_ops *ops = l->d->ops;
-  const loaded_order *o = l->order;
-  const rt_stream s = o->stream[i] ? x->list[o->stream[i]] : caller;
-  for (size_t k = o->from[i]; k < o->from[i + 1]; k++) {
-    const size_t what = o->waits[k] == LOADED_START ? l->n_stages : o->waits[k];
-    TRY(ops->stream_wait(l->d, s, x->done[what], e));
-  }
-  TRY(loaded_launch_stage(l, &l->stages[i], s, args, workspace, e));
-  return x->done[i] ? ops->event_record(l->d, x->done[i], s, e) : 0;
-}
-
-static int join(rt_loaded *l, loaded_streams *x, rt_stream caller, err *e) {
-  for (size_t k = 1; k < GEN_MAX_STREAMS; k++) {
-    if (x->list[k]) {
-      TRY(l->d->ops->stream_wait(l->d, caller, x->done[l->order->last[k]], e));
-    }
-  }
-  return 0;
-}
-
-static int launch_apart(rt_loaded *l, loaded_streams *x, rt_stream s, const void *const *args,
-                        rt_ptr workspace, err *e) {
-  rt_event *start = x->done[l->n_stages];
-  TRY(start ? l->d->ops->event_record(l->d, start, s, e) : 0);
-  for (size_t i = 0; i < l->n_stages; i++) {
-    TRY(launch_one(l, x, i, s, args, workspace, e));
-  }
-  return join(l, x, s, e);
-}
-
-static int launch_in_order(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
-                           err *e) {
-  for (size_t i = 0; i < l->n_stages; i++) {
-    TRY(loaded_launch_stage(l, &l->stages[i], s, args, workspace, e));
-  }
-  return 0;
-}
-
 /* Are our streams still part of another capture? */
 static bool is_taken(const rt_loaded *l, const loaded_streams *x, rt_stream s) {
   bool taken = false;
@@ -186,19 +185,39 @@ static bool is_taken(const rt_loaded *l, const loaded_streams *x, rt_stream s) {
   return taken;
 }
 
-int loaded_launch_streams(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
-                          err *e) {
+loaded_streams *loaded_streams_for(rt_loaded *l, rt_stream s) {
   const rt_device_ops *ops = l->d->ops;
-  int rc;
-  pthread_mutex_lock(&l->turn);
-  if (!ops->capturing || !ops->capturing(l->d, s)) {
-    rc = launch_apart(l, &l->streams[0], s, args, workspace, e);
-  } else if (is_taken(l, &l->streams[1], s)) {
-    rc = launch_in_order(l, s, args, workspace, e);
-  } else {
-    l->streams[1].captured = s;
-    rc = launch_apart(l, &l->streams[1], s, args, workspace, e);
+  if (!l->order || !ops->capturing || !ops->capturing(l->d, s)) {
+    return l->order ? &l->streams[0] : NULL;
   }
-  pthread_mutex_unlock(&l->turn);
-  return rc;
+  if (is_taken(l, &l->streams[1], s)) {
+    return NULL;
+  }
+  l->streams[1].captured = s;
+  return &l->streams[1];
+}
+
+int loaded_mark(rt_loaded *l, loaded_streams *x, size_t event, rt_stream caller, err *e) {
+  return x && x->done[event] ? l->d->ops->event_record(l->d, x->done[event], caller, e) : 0;
+}
+
+int loaded_launch_one(rt_loaded *l, loaded_streams *x, size_t i, rt_stream caller,
+                      const void *const *args, rt_ptr workspace, err *e) {
+  const loaded_order *o = l->order;
+  const rt_stream s = x && o->stream[i] ? x->list[o->stream[i]] : caller;
+  for (size_t k = x ? o->from[i] : 0; x && k < o->from[i + 1]; k++) {
+    TRY(l->d->ops->stream_wait(l->d, s, x->done[o->waits[k]], e));
+  }
+  TRY(loaded_launch_stage(l, &l->stages[i], s, args, workspace, e));
+  return loaded_mark(l, x, i, s, e);
+}
+
+int loaded_join(rt_loaded *l, loaded_streams *x, const uint16_t last[GEN_MAX_STREAMS],
+                rt_stream caller, err *e) {
+  for (size_t k = 1; x && k < GEN_MAX_STREAMS; k++) {
+    if (last[k] != LOADED_NONE) {
+      TRY(l->d->ops->stream_wait(l->d, caller, x->done[last[k]], e));
+    }
+  }
+  return 0;
 }

@@ -109,6 +109,54 @@ prints "kernel scale on stream 0 reads what kernel greatest on stream 1 writes, 
 sed 's/value = 0 }/value = 0, stream = 1 }/' examples/normalise.lua >"$folder/early.lua"
 prints "kernel least on stream 0 writes what a memset on stream 1 writes" \
   sh -c "$autotune check $folder/early.lua n=5000 --config STREAMS=1 || true"
+# copies of the host's memory, and streams in loops
+checked chunks n=5000 n=1 n=0
+exported chunks '
+int main(void) {
+  static float x[1000], y[1000];
+  CUmodule module;
+  chunks_kernels k;
+  CUdeviceptr workspace;
+  for (int i = 0; i < 1000; i++) x[i] = (float)i;
+  DO(cuInit(0));
+  DO(chunks_load_module(0, &module));
+  DO(chunks_load(module, &k));
+  DO(cuMemAlloc(&workspace, chunks_workspace_nbytes(0)));
+  DO(chunks_launch(&k, NULL, &workspace, x, y));
+  for (int i = 0; i < 1000; i++) if (y[i] != x[i] * x[i] + 1) return printf("%d: %g\n", i, y[i]), 1;
+  return 0;
+}' n=1000
+checked halo "n=1001 steps=4" "n=128 steps=1"
+exported halo '
+int main(void) {
+  enum { N = 1000 };
+  static float x[N], y[N], to[N], sent[128]; /* all sums are exact */
+  CUmodule module;
+  halo_kernels k;
+  CUdeviceptr dx, dy, workspace;
+  x[3] = 64;
+  DO(cuInit(0));
+  DO(halo_load_module(0, &module));
+  DO(halo_load(module, &k));
+  DO(cuMemAlloc(&workspace, halo_workspace_nbytes(0)));
+  DO(cuMemAlloc(&dx, sizeof x));
+  DO(cuMemAlloc(&dy, sizeof y));
+  DO(cuMemcpyHtoD(dx, x, sizeof x));
+  DO(halo_launch(&k, NULL, &workspace, dx, dy, sent));
+  DO(cuMemcpyDtoH(y, dy, sizeof y));
+  for (int s = 0; s < HALO_steps; s++) {
+    for (int i = 0; i < N; i++) to[i] = x[(i + N - 1) % N] / 4 + x[i] / 2 + x[(i + 1) % N] / 4;
+    for (int i = 0; i < N; i++) x[i] = to[i];
+  }
+  for (int i = 0; i < N; i++) {
+    const int end = i < 64 ? i : i - N + 128;
+    if (y[i] != x[i] || (end >= 0 && (i < 64 || end >= 64) && sent[end] != x[i])) return printf("%d: %g\n", i, y[i]), 1;
+  }
+  return 0;
+}' n=1000 steps=5
+sed 's/from = to, nbytes = 4 \* H, stream = "STREAMS - 1"/from = to, nbytes = 4 * H, stream = 2/' examples/halo.lua >"$folder/halo.lua"
+prints "a copy on stream 2 reads what kernel ends on stream 1 writes, and neither waits for the other" \
+  sh -c "$autotune check $folder/halo.lua n=1000 steps=1 --config STREAMS=2 || true"
 # an error is measured by a bound that the reference computes
 checked edges "width=1 height=1" "width=257 height=3"
 bound() { sed "$1" examples/edges.lua >"$folder/bound.lua"; }

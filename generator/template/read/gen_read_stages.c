@@ -142,9 +142,6 @@ static void read_order(scope *s, gen_stage *stage) {
     read_some(s, "after", GEN_MAX_STREAMS, "eight entries, numbers of streams", stage->after);
     gen_leave(r);
   }
-  if (s->loop && (stage->stream || stage->after[0])) {
-    gen_bad(r, "stages of a loop are on the caller's stream");
-  }
 }
 
 /* Its own condition, that of its loop, and that its algorithm is chosen. */
