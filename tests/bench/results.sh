@@ -41,6 +41,7 @@ copy driver
 vector_add cub
 ripple textbook
 rgb_to_grey npp
+julia textbook
 '
 
 suites_of() { # $1: family

@@ -6,9 +6,9 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(copy) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(merge) X(merge_sort)            \
-  X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)         \
-  X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
+  X(argmax) X(copy) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort)   \
+  X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
+  X(segmented_scan) X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -90,6 +90,8 @@ static const struct {
     {"vector_add", "n=1 rows=2147483647 ld=7 dtype=f16"},
     {"rgb_to_grey", "width=0 height=0"},
     {"rgb_to_grey", "width=1073741824 height=1073741824 channels=4 weights=any align=1"},
+    {"julia", "width=0 iterations=0"},
+    {"julia", "width=2^16 iterations=2^30 accuracy=fma"},
     {"ripple", "dim=0"},
     {"ripple", "dim=2^16 accuracy=fast align=1"},
 };

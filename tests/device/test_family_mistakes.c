@@ -121,6 +121,11 @@ static const struct {
     {"ripple", "dim=20", "128.0f)), 255,", "128.0f)), 254,", "400 elements"},
     {"ripple", "dim=20", "TURN), -phase)", "TURN), phase)", "elements are wrong"},
     {"rgb_to_grey", "width=70 height=9", "widen(colour<1>", "widen(colour<2>", "dst["},
+    {"julia", "width=20 iterations=40", "STEPS - 1; s++", "STEPS - 2; s++", "elements are wrong"},
+    {"julia", "width=20 iterations=40", "point p = {};\n  p.x = __fmul_rn((float)(column",
+     "point p = {};\n  p.x = __fmul_rn((float)(1 + column", "elements are wrong"},
+    {"julia", "width=60 iterations=40 accuracy=fma", "const float x = fmaf(p.x, p.x,",
+     "const float x = fmaf(p.x, 0.999f * p.x,", "elements are wrong"},
     /* with beta 0 C must not be read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };
