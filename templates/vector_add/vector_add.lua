@@ -10,8 +10,8 @@ local DENSE = "(rows <= 1 or ld == n)"
 local TOTAL = "(n * rows)"
 local WHOLE = { "uniform", "sel(dtype == 'i32', -2.0^31, -8)", "sel(dtype == 'i32', 2.0^31 - 1, 8)" }
 local COUNT = "ld * max(0, rows - 1) + n"
-local GRID = "sel(ALG == 'one_to_one', ceildiv(" .. TOTAL .. ", STEP * VEC), "
-  .. "min(BLOCKS * sel(PER == 'device', 1, dev_sms), ceildiv(" .. TOTAL .. ", STEP * VEC)))"
+local GRID = "sel(ALG == 'one_to_one', ceildiv(" .. TOTAL .. ", TILE), "
+  .. "min(BLOCKS * sel(PER == 'device', 1, dev_sms), ceildiv(" .. TOTAL .. ", TILE)))"
 
 -- For sizes without a tuned result: words of 16 bytes, in as many blocks as a small problem has work for.
 local SUGGESTED = {}
@@ -86,7 +86,7 @@ return {
     { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
     { "a, b and c are not aligned to VEC elements", "VEC <= align" },
     { "COARSE vectors of VEC elements exceed 64 bytes", "COARSE * VEC * NBYTES <= 64" },
-    { "BLOCK has fewer threads than VEC elements", "BLOCK >= VEC" },
+    { "BLOCK has fewer threads than a vector has elements", "BLOCK >= VEC" },
     { "START=early needs compute capability 9.0", "START == 'after' or dev_cc >= 90" },
     { "BLOCKS blocks exceed the threads of a multiprocessor",
       "PER == 'device' or ALG ~= 'grid_stride' or BLOCKS == 1 or BLOCK * BLOCKS <= dev_threads_sm" },
@@ -101,15 +101,15 @@ return {
   algorithms = {
     one_to_one = {
       space = {}, default = {},
-      derive = { { "STEP", "BLOCK * COARSE" }, { "LOOPS", "1 == 0" } },
+      derive = { { "TILE", "BLOCK * COARSE * VEC" }, { "LOOPS", "1 == 0" } },
       require = {
         { "rows that lie apart need ALG=grid2d", "DENSE" },
-        { "a grid has fewer than 2^31 blocks", TOTAL .. " < 2^31 * STEP * VEC" },
+        { "a grid has fewer than 2^31 blocks", TOTAL .. " < 2^31 * TILE" },
       },
     },
     grid_stride = {
       space = {}, default = {},
-      derive = { { "STEP", "BLOCK * COARSE" }, { "LOOPS", "1 == 1" } },
+      derive = { { "TILE", "BLOCK * COARSE * VEC" }, { "LOOPS", "1 == 1" } },
       require = { { "rows that lie apart need ALG=grid2d", "DENSE" } },
     },
     grid2d = {
@@ -118,17 +118,18 @@ return {
         { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "rows of a block" },
       },
       default = { BLOCK_X = 256, BLOCK_Y = 1 },
+      derive = { { "TILE", "BLOCK_X * COARSE * VEC" } }, -- of a row
       require = {
         { "a block of BLOCK_X * BLOCK_Y threads exceeds the device's threads per block",
           "BLOCK_X * BLOCK_Y <= dev_threads_block" },
-        { "a grid has fewer than 2^31 blocks", "n < 2^31 * BLOCK_X * COARSE * VEC" },
+        { "a grid has fewer than 2^31 blocks", "n < 2^31 * TILE" },
         { "fewer than 32 threads per block", "BLOCK_X * BLOCK_Y >= 32", advice = true },
         { "BLOCK_Y has more rows than the matrix", "BLOCK_Y < 2 * rows or BLOCK_Y == 1", advice = true },
       },
       source = "vector_add_rows.cu",
       stages = {
         { kernel = "vector_add", block = { "BLOCK_X", "BLOCK_Y" }, early = "EARLY",
-          grid = { "ceildiv(n, BLOCK_X * COARSE * VEC)", "min(65535, ceildiv(rows, BLOCK_Y))" },
+          grid = { "ceildiv(n, TILE)", "min(65535, ceildiv(rows, BLOCK_Y))" },
           args = { "n", "rows", "ld", "a", "b", "c" } },
       },
     },
@@ -136,8 +137,7 @@ return {
       space = { { "STAGES", { 1, 2, 3, 4, 6, 8 }, "tiles in shared memory at a time" } },
       default = { STAGES = 2 },
       derive = {
-        { "STEP", "BLOCK * COARSE" }, -- vectors of a tile
-        { "TILE", "STEP * VEC" }, -- elements
+        { "TILE", "BLOCK * COARSE * VEC" },
         { "SMEM", "STAGES * TILE * NBYTES * 2" },
       },
       require = {

@@ -8,7 +8,7 @@
 extern __shared__ __align__(128) unsigned char memory[];
 
 struct tiles {
-  vector a[STAGES][STEP], b[STAGES][STEP];
+  vector a[STAGES][TILE / VEC], b[STAGES][TILE / VEC];
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)

@@ -41,50 +41,45 @@ __device__ __forceinline__ vector sum(const vector &a, const vector &b) {
   return c;
 }
 
-// COARSE vectors of a thread, NEXT apart, of which `left` remain from the first on. All are loaded before the
-// first is stored.
-template <int NEXT, bool WHOLE>
-__device__ __forceinline__ void add_some(const vector *a, const vector *b, vector *c,
-                                         long long left) {
+// A thread's part of a tile of `left` elements, COARSE vectors a thread if it is WHOLE, of THREADS threads. All are
+// loaded before the first is stored.
+template <int THREADS, bool WHOLE>
+__device__ __forceinline__ void add_part(const stored *a, const stored *b, stored *c, int left) {
+  const int vectors = left / VEC, behind = vectors * VEC + threadIdx.x;
+  const vector *from_a = reinterpret_cast<const vector *>(a);
+  const vector *from_b = reinterpret_cast<const vector *>(b);
+  vector *to = reinterpret_cast<vector *>(c);
+  const bool is_behind = !WHOLE && VEC > 1 && behind < left;
   vector x[COARSE], y[COARSE];
+  stored last_x, last_y;
 #pragma unroll
   for (int i = 0; i < COARSE; i++) {
-    if (WHOLE || i * NEXT < left) x[i] = load(a + i * NEXT);
+    const int at = i * THREADS + threadIdx.x;
+    if (WHOLE || at < vectors) x[i] = load(from_a + at);
   }
 #pragma unroll
   for (int i = 0; i < COARSE; i++) {
-    if (WHOLE || i * NEXT < left) y[i] = load(b + i * NEXT);
+    const int at = i * THREADS + threadIdx.x;
+    if (WHOLE || at < vectors) y[i] = load(from_b + at);
   }
+  if (is_behind) last_x = a[behind], last_y = b[behind];
 #pragma unroll
   for (int i = 0; i < COARSE; i++) {
-    if (WHOLE || i * NEXT < left) store(c + i * NEXT, sum(x[i], y[i]));
+    const int at = i * THREADS + threadIdx.x;
+    if (WHOLE || at < vectors) store(to + at, sum(x[i], y[i]));
   }
+  if (is_behind) c[behind] = sum(last_x, last_y);
 }
 
-template <int NEXT>
-__device__ __forceinline__ void add_vectors(const vector *a, const vector *b, vector *c,
-                                            long long left) {
-  if (left > (COARSE - 1) * NEXT) {
-    add_some<NEXT, true>(a, b, c, left);
-  } else if (COARSE > 1) {
-    add_some<NEXT, false>(a, b, c, left);
+// The tile from element `first` on, or what there is of it: n elements in all.
+template <int THREADS>
+__device__ __forceinline__ void add_tile(const stored *a, const stored *b, stored *c,
+                                         long long first, long long n) {
+  constexpr int TILE = THREADS * COARSE * VEC;
+  const int left = (int)min((long long)TILE, n - first);
+  if (left == TILE) {
+    add_part<THREADS, true>(a + first, b + first, c + first, left);
+  } else {
+    add_part<THREADS, false>(a + first, b + first, c + first, left);
   }
 }
-
-// The elements behind the last whole vector, one a thread of block number `block`, loaded at once.
-struct behind {
-  stored a, b;
-  long long at;
-  bool here;
-
-  __device__ __forceinline__ behind(long long n, const stored *a_, const stored *b_,
-                                       unsigned block) {
-    at = n / VEC * VEC + threadIdx.x;
-    here = threadIdx.x < (unsigned)n % VEC && blockIdx.x == block;
-    a = here ? a_[at] : 0;
-    b = here ? b_[at] : 0;
-  }
-  __device__ __forceinline__ void put(stored *c) const {
-    if (here) c[at] = sum(a, b);
-  }
-};

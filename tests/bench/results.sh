@@ -26,6 +26,7 @@ sgemm cublas
 gemm cublas
 gemm_batched cublas
 gemv cublas
+dot cublas
 reduce cub
 argmax cub
 scan cub

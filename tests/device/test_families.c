@@ -6,9 +6,9 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(copy) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort)   \
-  X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
-  X(segmented_scan) X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
+  X(argmax) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge)          \
+  X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan)                  \
+  X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -85,6 +85,9 @@ static const struct {
     {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
     {"copy", "n=0 size=16 op=fill align=1"},
     {"copy", "n=2^36 size=16"},
+    {"dot", "n=0 dtype=f16"},
+    {"dot", "n=2^36 dtype=bf16 result_dtype=f64 align=1"},
+    {"dot", "n=2^36 unit=0 reproducible=shape"},
     {"vector_add", "n=0 rows=0"},
     {"vector_add", "n=2^36 dtype=f64 align=1"},
     {"vector_add", "n=1 rows=2147483647 ld=7 dtype=f16"},

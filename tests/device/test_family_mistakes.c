@@ -117,6 +117,8 @@ static const struct {
     {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
     {"gemv", "m=40 n=50", "alpha == 0 ? 0 : depth,", "alpha == 0 ? 0 : depth - 1,", "y["},
     {"gemv", "m=40 n=50", "{(wide)alpha, (wide)beta,", "{(wide)alpha, (wide)beta + 1,", "y["},
+    {"dot", "n=1000 unit=0", "WHOLE || i < vectors", "WHOLE || i + 1 < vectors",
+     "result["},
     {"vector_add", "n=30 rows=5 ld=33", "row < rows; row +=", "row + 1 < rows; row +=", "c["},
     {"ripple", "dim=20", "128.0f)), 255,", "128.0f)), 254,", "400 elements"},
     {"ripple", "dim=20", "TURN), -phase)", "TURN), phase)", "elements are wrong"},

@@ -250,6 +250,29 @@ CONTEXT_TEST(gemm_computes) {
                      &f->err));
 }
 
+/* a[i] = i, b[i] = 2i: whole numbers below 2^53, whose sum in f64 is exact. */
+CONTEXT_TEST(dot_computes) {
+  enum { N = 33 * 1024 };
+  static float a[N], b[2 * N];
+  for (int i = 0; i < N; i++) {
+    a[i] = (float)i;
+    b[2 * (N - 1 - i)] = 2 * (float)i;
+    b[2 * (N - 1 - i) + 1] = NAN; /* between the elements */
+  }
+  const double n = N, exact = 2 * ((n - 1) * n * (2 * n - 1) / 6);
+  float *x = vector_new(f, a, N), *y = vector_new(f, b, 2 * N), rounded;
+  double *r = (double *)vector_new(f, a, 2), all;
+  OK(f, tuned_dot(f->ctx, NULL, "f32", N, x, 1, y, -2, r, "f64", &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &all, r, sizeof all, &f->err));
+  assert_true(all == exact);
+  OK(f, tuned_dot(f->ctx, NULL, "f32", N, x, 1, y, -2, r, "f32", &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &rounded, r, sizeof rounded, &f->err));
+  assert_true(fabs(rounded - exact) < exact * 0x1p-20);
+  OK(f, tuned_dot(f->ctx, NULL, "f32", N, x, -1, x, -1, r, "f64", &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &all, r, sizeof all, &f->err));
+  assert_true(all == exact / 2);
+}
+
 /* Into memory of its own, or of either summand; the vectors are not aligned. */
 CONTEXT_TEST(vector_add_computes_in_place) {
   enum { N = 1003 };

@@ -139,7 +139,7 @@ const cli_verb cli_verbs[] = {
      "Without fields: every bench size of the template, or the problems of a suite. A suite is a\n"
      "list in tuner/peers/suites/FAMILY.txt, which is built in, or in a file: --suite a/list.txt.\n"
      "The kernel is timed beside the template's default configuration, or with --vs beside\n"
-     "  cublas       cuBLAS: sgemm, gemm_batched, gemv, transpose (cublasSgeam)\n"
+     "  cublas       cuBLAS: sgemm, gemm_batched, gemv, dot, transpose (cublasSgeam)\n"
      "  cublas-tf32  the same, allowed to round factors to TF32\n"
      "  cub          CUB: reduce, argmax, scan, histogram, the sorts, merge, vector_add, and within\n"
      "               segments (scans there by keys made beforehand); compiled by the toolkit's\n"

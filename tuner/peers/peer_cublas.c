@@ -16,6 +16,7 @@ enum { TF32_MATH = 3, COMPUTE_32F = 68, COMPUTE_64F = 70, GEMM_DEFAULT = -1 };
  * src: cuBLAS documentation, cublasMath_t, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION, a flag
  * beside a mode */
 enum { EXACT_REDUCTIONS = 16 };
+enum { RESULT_ON_DEVICE = 1 }; /* cublasPointerMode_t */
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 
 typedef struct cublas cublas;
@@ -34,6 +35,7 @@ struct cublas {
   int (*destroy)(void *);
   int (*set_stream)(void *, void *);
   int (*set_math)(void *, int);
+  int (*set_pointers)(void *, int);
   int (*version)(void *, int *);
   const routine *r;
   void *entry;
@@ -160,9 +162,24 @@ static int geam(cublas *x, const void *const *args) {
            INT(0));
 }
 
+/* The result stays on the device. */
+static int dot(cublas *x, const void *const *args) {
+  int (*f)(void *, int, const void *, int, const void *, int, void *) = NULL;
+  *(void **)&f = x->entry;
+  return f(x->handle, INT(0), AT(1), INT(2), AT(3), INT(4), AT(5));
+}
+
+static int dot_ex(cublas *x, const void *const *args) {
+  int (*f)(void *, int, const void *, int, int, const void *, int, int, void *, int, int) = NULL;
+  *(void **)&f = x->entry;
+  return f(x->handle, INT(0), AT(1), x->type, INT(2), AT(3), x->type, INT(4), AT(5), x->ctype,
+           R_32F);
+}
+
 #define GEMM "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc"
 #define STRIDES "stride_a", "stride_b", "stride_c", "batch"
 #define GEMV "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy"
+#define DOT "n", "x", "incx", "y", "incy", "result"
 static const routine routines[] = {
     {"sgemm", NULL, "cublasSgemm_v2", gemm, {GEMM}},
     {"gemm_batched", "f32", "cublasSgemmStridedBatched", gemm_batched, {GEMM, STRIDES}},
@@ -172,6 +189,10 @@ static const routine routines[] = {
     {"gemv", "f64", "cublasDgemv_v2", gemv, {GEMV}},
     {"gemv", "f16", "cublasGemmEx", gemv_ex, {GEMV}},
     {"gemv", "bf16", "cublasGemmEx", gemv_ex, {GEMV}},
+    {"dot", "f32", "cublasSdot_v2", dot, {DOT}},
+    {"dot", "f64", "cublasDdot_v2", dot, {DOT}},
+    {"dot", "f16", "cublasDotEx", dot_ex, {DOT}},
+    {"dot", "bf16", "cublasDotEx", dot_ex, {DOT}},
     {"transpose", "f32", "cublasSgeam", geam, {"rows", "cols", "x", "y"}},
     {"transpose", "f64", "cublasDgeam", geam, {"rows", "cols", "x", "y"}}};
 enum { ROUTINES = sizeof routines / sizeof *routines };
@@ -190,6 +211,17 @@ static int find_routine(const gen_template *t, const gen_problem *p, const routi
   return err_set(e, ERR_USAGE, "cuBLAS has no %s of %s", t->name, type);
 }
 
+static int check_dot(const gen_template *t, const gen_problem *p, err *e) {
+  const char *type = peer_word(t, p, "dtype"), *result = peer_word(t, p, "result_dtype");
+  if (strcmp(type, result)) {
+    return err_set(e, ERR_USAGE, "cuBLAS has no dot product of %s whose result is %s", type,
+                   result);
+  }
+  return peer_number(t, p, "n", 0) > INT32_MAX
+             ? err_set(e, ERR_USAGE, "cuBLAS counts the elements of vectors in 32 bits")
+             : 0;
+}
+
 /* What cuBLAS's routine cannot do by itself. */
 static int check_extras(const routine *r, const gen_template *t, const gen_problem *p, err *e) {
   static const char *const extras[] = {"scale", "bias", "act"};
@@ -201,6 +233,9 @@ static int check_extras(const routine *r, const gen_template *t, const gen_probl
   }
   if (!strcmp(t->name, "transpose") && peer_number(t, p, "batch", 1) != 1) {
     return err_set(e, ERR_USAGE, "cuBLAS transposes one matrix a call");
+  }
+  if (!strcmp(t->name, "dot")) {
+    TRY(check_dot(t, p, e));
   }
   return r->call == gemv_ex && peer_number(t, p, "unit", 1) != 1
              ? err_set(e, ERR_USAGE, "cuBLAS has no 16-bit product with a strided vector")
@@ -262,6 +297,7 @@ static int load(cublas *x, err *e) {
                                  {"cublasDestroy_v2", &x->destroy},
                                  {"cublasSetStream_v2", &x->set_stream},
                                  {"cublasSetMathMode", &x->set_math},
+                                 {"cublasSetPointerMode_v2", &x->set_pointers},
                                  {"cublasGetVersion_v2", &x->version}};
   return peer_symbols(x->library, "cuBLAS", symbols, sizeof symbols / sizeof *symbols, e);
 }
@@ -274,7 +310,7 @@ static int turn(void *self, const gen_template *t, const gen_problem *p, err *e)
   x->op[0] = transposed(t, p, "ta trans");
   x->op[1] = transposed(t, p, "tb");
   x->type = data_type(peer_word(t, p, "dtype"));
-  const char *ctype = peer_word(t, p, "ctype");
+  const char *ctype = peer_word(t, p, "ctype result_dtype");
   x->ctype = ctype ? data_type(ctype) : x->type;
   return peer_symbols(x->library, "cuBLAS", &(peer_symbol){x->r->symbol, &x->entry}, 1, e);
 }
@@ -309,6 +345,9 @@ static int start(cublas *x, bool tf32, peer *out, err *e) {
   if (x->set_math(x->handle, (tf32 ? TF32_MATH : 0) | EXACT_REDUCTIONS)) {
     return err_set(e, ERR_DEVICE, "cuBLAS does not support this math mode%s", tf32 ? ", TF32" : "");
   }
+  if ((x->r->call == dot || x->r->call == dot_ex) && x->set_pointers(x->handle, RESULT_ON_DEVICE)) {
+    return err_set(e, ERR_DEVICE, "cuBLAS does not keep results on the device");
+  }
   x->version(x->handle, &number);
   snprintf(out->version, sizeof out->version, "cuBLAS %d.%d.%d%s", number / 10000,
            number / 100 % 100, number % 100, tf32 ? " TF32" : "");
@@ -341,7 +380,8 @@ static int open_tf32(const gen_template *t, const gen_problem *p, rt_device *d, 
   return open_cublas(t, p, true, out, e);
 }
 
-static const char *const families[] = {"sgemm", "gemm", "gemm_batched", "gemv", "transpose", NULL};
+static const char *const families[] = {"sgemm",     "gemm", "gemm_batched", "gemv", "dot",
+                                       "transpose", NULL};
 const peer_kind peer_cublas = {.name = "cublas",
                                .brief = "cuBLAS",
                                .families = families,
