@@ -97,7 +97,14 @@ typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   const char *sample; /* scalars the caller gives: what tests and timing pass (expression) */
   bool optional;      /* buffers: may be NULL in some problems; so a typed call may leave it out */
   bool host;          /* buffers: in the host's memory in some problems */
+  bool judged;        /* outputs: by the template's checks, not by comparing */
 } gen_arg;
+
+typedef struct gen_check { /* kernels that judge what a launch leaves */
+  const char *name;
+  bool of_outputs; /* of such that only checks judge */
+  bool residual;   /* they add up squares; else they count what is wrong */
+} gen_check;
 
 typedef struct gen_pair { /* a derived value or a requirement */
   const char *name;       /* derive: the name; require: the reason a rejected point reports */
@@ -135,6 +142,8 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
   bool counts_wrong; /* the reference's kernels count the wrong elements of what a launch leaves, in
                         the first 8 bytes of its workspaces */
+  const gen_check *checks;
+  size_t n_checks;
   bool is_plain;     /* made from a plain CUDA file */
   bool self_checked; /* there is no reference: results are compared with the default's */
 } gen_template;
@@ -488,6 +497,16 @@ double gen_plan_launches(const gen_plan *plan);
  *   err  ERR_TEMPLATE  a grid, block, or size is negative, not whole, or beyond CUDA's limits */
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
+/* gen_check_plan -- of the i-th check, i < n_checks, whose kernels are in the reference's source.
+ *   out  **out     its first workspaces are GEN_CHECK_WRONG and GEN_CHECK_SUMS
+ *        *allowed  of a residual: the greatest root of sums[0] / sums[1] */
+enum {
+  GEN_CHECK_WRONG, /* u64 [2]: how many elements are wrong, and the first of them */
+  GEN_CHECK_SUMS,  /* f64 [2]: squares of the residual, and of what it is measured by */
+  GEN_CHECK_WORKSPACES
+};
+int gen_check_plan(gen_instance *g, size_t i, arena *a, const gen_plan **out, double *allowed,
+                   err *e);
 
 /* The same as expressions, to be written out for any problem. */
 typedef struct gen_operand_text {

@@ -22,6 +22,8 @@ typedef struct job {
   size_t index;          /* of the case */
   const uint64_t *given; /* scalars of a call, instead of the case's; may be NULL */
   const gen_data **data;
+  const gen_expr *residual; /* checks: what is allowed; NULL: they count */
+  double *allowed;
   const gen_stage_loop *odd; /* plans: of which odd iterations are being made; NULL: none */
 } job;
 
@@ -554,4 +556,24 @@ int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err
 int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_data **out, err *e) {
   job j = {.g = g, .a = a, .given = bits, .data = out};
   return gen_box_run(&g->t->box, data, &j, false, e);
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static void check_plan(gen_box *b, void *ud) {
+  job *j = ud;
+  plan(b, ud);
+  *j->allowed = j->residual ? tolerance(j, j->residual) : 0;
+}
+
+int gen_check_plan(gen_instance *g, size_t i, arena *a, const gen_plan **out, double *allowed,
+                   err *e) {
+  const gen_check_rule *x = &g->t->checks[i];
+  job j = {.g = g,
+           .program = &x->program,
+           .a = a,
+           .plan = out,
+           .residual = x->residual,
+           .allowed = allowed};
+  return gen_box_run(&g->t->box, check_plan, &j, false, e);
 }

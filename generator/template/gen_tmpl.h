@@ -149,6 +149,11 @@ typedef struct gen_program { /* the kernel, or the reference */
   size_t n_defines;
 } gen_program;
 
+typedef struct gen_check_rule {
+  gen_program program;      /* without a source */
+  const gen_expr *residual; /* NULL: it counts */
+} gen_check_rule;
+
 typedef struct gen_included { /* a file that a source includes */
   struct gen_included *next;
   const char *name, *path, *text;
@@ -205,10 +210,12 @@ typedef struct tmpl {
   size_t n_include;
   const char *const *replaced; /* macros whose #define in the text does not count */
   size_t n_replaced;
+  bool has_checks;                /* the key `checks` is there */
   bool has_source;                /* the first of its files is read */
   struct gen_plain_place *places; /* where lines of the Lua text come from; NULL: from the file */
   size_t n_places;
   gen_program program, reference;
+  const gen_check_rule *checks;
   gen_config preset;
   const gen_config *base; /* before the preset */
   size_t n_base;

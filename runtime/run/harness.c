@@ -14,6 +14,7 @@ static int verify_reference(rt_harness *b, harness_case *c, err *e) {
   rt_check unused = {0};
   err why = {0};
   int rc = harness_verify(b, c, &unused, &why);
+  rc = rc ? rc : harness_judge(b, c, true, &unused, &why);
   return rc ? err_at(e, rc == ERR_WRONG ? ERR_TEMPLATE : rc, b->t->path, "the reference: %s",
                      why.message)
             : 0;
@@ -111,7 +112,8 @@ static int load_reference(rt_harness *b, rt_compiler *c, gen_instance *g, arena 
   int rc = gen_reference_source(g, &text, &source.body, e);
   source.text = str_text(&text);
   rc = rc ? rc : rt_checker_compile(b->checker, c, &source, &bytes, e);
-  return rc ? rc : rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
+  rc = rc ? rc : rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
+  return rc ? rc : harness_load_checks(b, bytes, g, a, e);
 }
 
 static int make_reference(rt_harness *b, rt_compiler *c, gen_instance *g, err *e) {
@@ -170,6 +172,7 @@ void rt_harness_free(rt_harness *b) {
     b->d->ops->release(b->d, b->blocks[i]);
   }
   harness_free_host(b);
+  harness_free_checks(b);
   rt_loaded_free(b->reference);
   arena_clear(&b->memory);
   free(b);

@@ -48,10 +48,12 @@ struct rt_harness {
   size_t n_cases, n_buffers, n_zones;
   bool separate; /* one allocation per buffer, no canaries: the emulator */
   rt_loaded *reference;
-  rt_ptr counted;    /* the workspaces of a reference that counts wrong elements */
-  rt_ptr *masters;   /* per argument: the inputs' contents; 0 when it is never read */
-  gen_datum *filled; /* per argument: what its master holds now */
-  rt_ptr sets;       /* the first set; the others follow */
+  rt_loaded **checks; /* the template's, n_checks; NULL: not loaded */
+  double *allowed;    /* of each check that measures a residual */
+  rt_ptr counted;     /* the workspaces of a reference that counts wrong elements */
+  rt_ptr *masters;    /* per argument: the inputs' contents; 0 when it is never read */
+  gen_datum *filled;  /* per argument: what its master holds now */
+  rt_ptr sets;        /* the first set; the others follow */
   uint64_t stride, n_sets, set_nbytes;
   rt_ptr findings, zones; /* on the device: room for one check */
   rt_finding *found;      /* the same on the host: zones, then buffers */
@@ -95,6 +97,17 @@ int harness_collect(rt_harness *b, const harness_case *c, err *e);
  *   out  *out  errors are added to those it holds
  *   err  ERR_WRONG  what is wrong, in words */
 int harness_verify(rt_harness *b, harness_case *c, rt_check *out, err *e);
+
+/* ---- harness_judge.c ---- */
+
+/* harness_load_checks -- from the reference's image, whose kernels they launch */
+int harness_load_checks(rt_harness *b, const str *image, gen_instance *g, arena *a, err *e);
+void harness_free_checks(rt_harness *b);
+/* harness_judge -- the template's checks of what a launch of this case left.
+ *   in   reference  only those of outputs that the reference computes
+ *   out  *out  errors are added to those it holds
+ *   err  ERR_WRONG  what is wrong, in words */
+int harness_judge(rt_harness *b, harness_case *c, bool reference, rt_check *out, err *e);
 
 /* ---- harness.c ---- */
 

@@ -46,6 +46,7 @@ static int check_cases(rt_harness *b, rt_contender who, double limit, rt_check *
     TRY(launch_case(b, who, c, sec, e));
     TRY(harness_collect(b, c, e));
     TRY(harness_verify(b, c, out, e));
+    TRY(harness_judge(b, c, false, out, e));
     TRY(sec && harness_looks_again(*sec, first_most(limit)) ? look_again(b, who, c, sec, e) : 0);
     out->n_cases++;
   }

@@ -202,6 +202,50 @@ for taps in buffer constant parameter; do
   exported smooth "$smooth" n=1000 r=2 taps=host --config TAPS=$taps
 done
 checked potential "side=1 atoms=0" "side=20 atoms=31"
+# kernels of the template judge results
+checked partition n=0 n=1 n=1001
+checked tridiagonal "n=1 systems=3" "n=33 systems=70" "n=64 systems=0"
+judged() { # EXAMPLE MISTAKE MESSAGE PROBLEM...
+  sed "$2" "examples/$1.lua" >"$folder/judged.lua"
+  message=$3
+  shift 3
+  prints "$message" sh -c "timeout 60 $autotune check $folder/judged.lua $* 2>&1 || true"
+}
+judged partition 's/y\[front\] = v/y[front] = front == 3 ? 0.1f : v/' "the check 'permutation' finds 1 wrong (case 0)" n=1000 --sample 1
+judged partition 's/y\[front\]/y[n - 1 - front]/; s/y\[n - 1 - back\]/y[back]/' "the check 'partitioned' finds" n=1000 --sample 1
+judged partition 's/"pivot", "y", "below", "wrong"/"y", "below", "wrong"/' "kernel is_partitioned has 5 parameters" n=1000 --sample 1
+judged partition 's/of = "y", //' "the reference: the check 'partitioned' finds" n=1000 --sample 1
+judged partition 's/of = "y", kernel/of = "x", kernel/' "'x' is no output" n=1000
+judged partition 's/args = { "hashes", "wrong" }/args = { "hashes", "hashes" }/' "the check 'permutation' never fails" n=1000
+judged tridiagonal 's/i + d < n ? rows/i + d + 1 < n ? rows/' "the residual 'residual' is 0." n=100 systems=3 --config ALG=reduction
+judged tridiagonal 's/x\[at\] = mine/x[at] = at == 7 ? nanf("") : mine/' "the residual 'residual' is nan" n=100 systems=3 --config ALG=reduction
+judged tridiagonal 's/"residual", of = "x",/"residual",/' "no check is of the output 'x'" n=100 systems=3
+judged tridiagonal 's/"x", "sums" }/"x", "wrong" }/' 'no kernel takes "sums"' n=100 systems=3
+exported partition '
+int main(void) {
+  enum { N = 1000 };
+  static float x[N], y[N];
+  unsigned below;
+  CUmodule module;
+  partition_kernels k;
+  CUdeviceptr dx, dy, db, workspace;
+  for (int i = 0; i < N; i++) x[i] = (float)(i * 7 % N);
+  DO(cuInit(0));
+  DO(partition_load_module(0, &module));
+  DO(partition_load(module, &k));
+  DO(cuMemAlloc(&workspace, partition_workspace_nbytes(0)));
+  DO(cuMemAlloc(&dx, sizeof x));
+  DO(cuMemAlloc(&dy, sizeof y));
+  DO(cuMemAlloc(&db, sizeof below));
+  DO(cuMemcpyHtoD(dx, x, sizeof x));
+  DO(partition_launch(&k, NULL, &workspace, 300, dx, dy, db));
+  DO(cuMemcpyDtoH(y, dy, sizeof y));
+  DO(cuMemcpyDtoH(&below, db, sizeof below));
+  for (int i = 0; i < N; i++) {
+    if (below != 300 || (i < 300) != (y[i] < 300)) return printf("y[%d] is %g\n", i, y[i]), 1;
+  }
+  return 0;
+}' n=1000
 checked resize "width=1 height=1 to_width=3 to_height=2" "width=33 height=17 to_width=50 to_height=11"
 for read in rows array; do
   prints " 0 wrong" timeout 60 "$autotune" check examples/resize.lua width=100 height=60 to_width=64 to_height=48 \

@@ -341,11 +341,11 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version", "brief",      "cite",      "problem", "args",      "call",
-      "call_require", "space",   "algorithms", "order",     "derive",  "require",   "default",
-      "base",         "untuned", "workspace",  "stages",    "options", "macros",    "plain",
-      "include",      "replace", "source",     "reference", "cases",   "tolerance", "flops",
-      "bytes",        "metrics", "sizes",      "kinds",     "textbook",  NULL};
+      "name",         "version", "brief",      "cite",      "problem",  "args",      "call",
+      "call_require", "space",   "algorithms", "order",     "derive",   "require",   "default",
+      "base",         "untuned", "workspace",  "stages",    "options",  "macros",    "plain",
+      "include",      "replace", "source",     "reference", "cases",    "tolerance", "flops",
+      "bytes",        "metrics", "sizes",      "kinds",     "textbook", "checks",    NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -361,9 +361,14 @@ void gen_read(tmpl *t) {
   read_plain(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
   t->pub.n_workspaces = t->program.n_workspaces;
+  t->has_checks = gen_enter(&r, "checks");
+  if (t->has_checks) {
+    gen_leave(&r);
+  }
   gen_need(&r, "reference");
   gen_read_reference(&r);
   gen_leave(&r);
+  gen_read_checks(&r);
   gen_read_cases(&r);
   read_rates(&r);
   gen_read_metrics(&r);

@@ -23,6 +23,10 @@ void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds);
 void gen_read_source(gen_reader *r, const gen_algorithm *of, gen_device_code *code);
 /* gen_read_reference -- the same, of the reference's table, which has nothing else */
 void gen_read_reference(gen_reader *r);
+/* gen_read_check -- workspaces, behind those of p, and stages of the check here, in gen_read_stages.c */
+void gen_read_check(gen_reader *r, gen_program *p, unsigned kinds);
+/* gen_read_checks -- the key `checks`, after the reference (gen_read_checks.c) */
+void gen_read_checks(gen_reader *r);
 /* gen_read_element -- the element type named by the text here, in gen_read_args.c */
 gen_element gen_read_element(gen_reader *r, const char **text);
 /* Of gen_included.c: gen_read_included -- a gen_include: files beside the template, then the built-in

@@ -116,7 +116,9 @@ static void read_launch(scope *s, gen_stage *stage) {
                                      "when",   "overlap",  "early", "cooperative", "args",
                                      "work",   "stream",   "after", NULL};
   gen_reader *r = s->r;
-  gen_keys(r, keys);
+  if (!s->is_check) {
+    gen_keys(r, keys);
+  }
   gen_need(r, "kernel");
   stage->kernel = gen_text(r, "kernel");
   if (!gen_word_is_name(stage->kernel)) {
@@ -412,9 +414,31 @@ static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n
   if (n_algorithms) {
     read_algorithms(&s, w);
   } else {
-    read_stages(&s);
+    if (p != &r->t->reference || has_part(&s, "stages") || !r->t->has_checks) {
+      read_stages(&s);
+    }
     gen_read_source(r, s.of, &p->codes[0]);
   }
+}
+
+void gen_read_check(gen_reader *r, gen_program *p, unsigned kinds) {
+  gen_workspace *w = GEN_MAKE(r, gen_workspace, MAX_WORKSPACES);
+  scope s = {.r = r, .program = p, .kinds = kinds, .of = &whole};
+  for (size_t i = 0; i < p->n_workspaces; i++) {
+    w[i] = p->workspaces[i];
+  }
+  p->workspaces = w;
+  read_workspaces(&s, w);
+  if (gen_has_entry(r, "stages")) {
+    read_stages(&s);
+    return;
+  }
+  gen_stage *stage = GEN_MAKE(r, gen_stage, 1);
+  s.is_check = true;
+  stage->at = gen_here(r);
+  read_launch(&s, stage);
+  p->stages = stage;
+  p->n_stages = 1;
 }
 
 void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds) {
