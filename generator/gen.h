@@ -653,6 +653,7 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   size_t bound;                        /* GEN_ERROR_BOUND: workspace of the reference */
   dtype bound_type;                    /* f32 or f64 */
   uint64_t bits;                       /* scalars */
+  uint64_t shift; /* buffers: bytes from an aligned address at which tests place it */
 } gen_datum;
 
 typedef struct gen_data {

@@ -11,7 +11,7 @@
 static const int64_t GRID_MAX[3] = {2147483647, 65535, 65535};
 static const int64_t BLOCK_MAX[3] = {1024, 1024, 64};
 
-enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128 };
+enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128, MAX_SHIFT = 256 };
 
 typedef struct job {
   gen_instance *g;
@@ -464,6 +464,17 @@ static void set_scalars(job *j, gen_datum *args) {
   }
 }
 
+/* Bytes past an address that is aligned for any element. */
+static uint64_t shift(job *j, const gen_expr *x, dtype type) {
+  const double v = real(j, x);
+  if (!(v >= 0 && v < MAX_SHIFT && fmod(v, (double)dtype_nbytes(type)) == 0)) {
+    gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at,
+             "a shift of %g bytes; from 0 to %d, by whole elements of %zu", v, MAX_SHIFT - 1,
+             dtype_nbytes(type));
+  }
+  return (uint64_t)v;
+}
+
 static void set_buffer(job *j, size_t i, gen_datum *d) {
   const gen_arg_rule *rule = &j->g->t->args[i];
   gen_dir dir = j->g->t->pub.args[i].dir;
@@ -474,6 +485,7 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
   d->optional = rule->optional && condition(j, rule->optional);
   d->host = rule->host && condition(j, rule->host);
+  d->shift = rule->shift ? shift(j, rule->shift, d->type) : 0;
   d->fill = rule->fill;
   d->file = rule->file;
   if (rule->generator) {

@@ -45,6 +45,7 @@ typedef struct gen_arg_rule {
   const gen_expr *count, *overwritten; /* buffers; overwritten: inout only, may be NULL */
   const gen_expr *lines, *line; /* of them, when count is ld * max(0, lines - 1) + line; or NULL */
   const gen_expr *optional;     /* buffers; may be NULL: never */
+  const gen_expr *shift;        /* buffers; may be NULL: 0 */
   const gen_expr *host;         /* buffers in the host's memory; may be NULL: never */
   gen_fill_kind fill;
   const gen_expr *a, *b;               /* of the fill; may be NULL */

@@ -43,7 +43,10 @@ uint64_t harness_bounds_nbytes(const rt_harness *b, const harness_case *c, size_
 }
 
 static uint64_t shift_of(const harness_case *c, size_t arg) {
-  return c->captured && c->captured->shifts ? c->captured->shifts[arg] : 0;
+  if (c->captured) {
+    return c->captured->shifts ? c->captured->shifts[arg] : 0;
+  }
+  return c->data->args[arg].shift;
 }
 
 uint8_t harness_poison(dtype t) {

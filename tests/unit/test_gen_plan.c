@@ -516,6 +516,34 @@ TEST(errors_may_be_those_of_all_elements) {
   }
 }
 
+static int shifted(const char *shift, err *e) {
+  char text[100];
+  const gen_data *d;
+  auto_street s = {0};
+  snprintf(text, sizeof text, "'out', count = 'n', shift = '%s'", shift);
+  TRY(mini_open(NULL, "'out', count = 'n'", text, &s.t, e));
+  street_start(&s, "n=100");
+  return gen_data_make(s.g, 0, &s.a, &d, e);
+}
+
+TEST(buffers_may_be_shifted) {
+  static const char *const wrong[][2] = {
+      {"3", "a shift of 3 bytes; from 0 to 255, by whole elements of 4"},
+      {"256", "a shift of 256 bytes"},
+      {"-4", "a shift of -4 bytes"},
+      {"BLOCK", "BLOCK"}};
+  const gen_data *d;
+  err e = {0};
+  auto_street s =
+      street_mini("'out', count = 'n'", "'out', count = 'n', shift = 'n - 88'", "n=100");
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[3].shift, 12);
+  assert_int_equal(d->args[2].shift, 0);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_fails(shifted(wrong[i][0], &e), &e, ERR_TEMPLATE, wrong[i][1]);
+  }
+}
+
 TEST(fills_are_told) {
   static const char *const odd[] = {"0", "2.5", "65", "-1"};
   const gen_data *d;

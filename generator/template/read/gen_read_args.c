@@ -83,8 +83,8 @@ static void read_scalar(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t 
 /* Name, type and direction; scalars wholly, so that the counts of all buffers can read them. */
 static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) {
   static const char *const scalar[] = {"value", "sample", "brief", NULL};
-  static const char *const buffer[] = {"count",     "fill",  "overwritten", "optional",
-                                       "tolerance", "brief", "host",        NULL};
+  static const char *const buffer[] = {"count", "fill", "overwritten", "optional", "tolerance",
+                                       "brief", "host", "shift",       NULL};
   if (!gen_is_table(r)) {
     gen_bad(r, "an argument is a list that starts with a name and a type");
   }
@@ -173,6 +173,7 @@ static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   rule->overwritten = gen_condition_at(r, "overwritten", GEN_READS_CASE);
   rule->optional = gen_condition_at(r, "optional", GEN_READS_CASE);
   arg->optional = rule->optional;
+  rule->shift = gen_numeric_at(r, "shift", GEN_READS_CASE);
   rule->host = gen_condition_at(r, "host", GEN_READS_PROBLEM);
   arg->host = rule->host;
   if (rule->overwritten && arg->dir != GEN_INOUT) {
