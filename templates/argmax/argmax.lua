@@ -45,7 +45,8 @@ return {
     { "n", "i64", value = "n" },
     { "x", "dtype", "in", count = "n", fill = { "uniform",
       "sel(dtype == 'f32' or dtype == 'f64', -8, -(keys // 2))",
-      "sel(dtype == 'f32' or dtype == 'f64', 8, keys - 1 - keys // 2)" } },
+      "sel(dtype == 'f32' or dtype == 'f64', 8, keys - 1 - keys // 2)" },
+      shift = "sel(align < 4, align, 0) * (" .. NBYTES .. ")" },
     { "y", "i64", "out", count = 1, brief = "from 0; -1 if x has nothing but NaNs" },
   },
 

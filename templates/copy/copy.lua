@@ -1,7 +1,8 @@
 -- copy: y = x, or every element of y = value: the bandwidth that all else is measured against.
 --
 -- The kernel moves words of WIDTH bytes, whatever the elements are. Each block takes one tile
--- (BLOCKS 0), or BLOCKS of them per multiprocessor stride over all tiles.
+-- (BLOCKS 0), or BLOCKS of them per multiprocessor stride over all tiles. Where x and y are not aligned to 16 bytes,
+-- ALIGN=y still moves words of 16: it begins at y's first aligned word and shifts the bytes of x into place.
 
 local TOTAL = "(n * size)" -- bytes
 local GRID = "sel(BLOCKS == 0, ceildiv(" .. TOTAL .. ", WIDTH * TILE), "
@@ -9,11 +10,11 @@ local GRID = "sel(BLOCKS == 0, ceildiv(" .. TOTAL .. ", WIDTH * TILE), "
 
 -- For sizes without a tuned result: the widest words, one per thread.
 local SUGGESTED = {}
-for _, width in ipairs { 16, 8, 4, 2, 1 } do
-  SUGGESTED[#SUGGESTED + 1] = { when = "op == 'copy'", BLOCK = 256, BLOCKS = 0, WIDTH = width, COARSE = 1,
-    LOAD = "constant", STORE = "second" }
-  SUGGESTED[#SUGGESTED + 1] = { when = "op == 'fill'", BLOCK = 256, BLOCKS = 0, WIDTH = width, COARSE = 1,
-    STORE = "second" }
+for _, align in ipairs { "both", "y" } do
+  SUGGESTED[#SUGGESTED + 1] = { when = "op == 'copy'", BLOCK = 256, BLOCKS = 0, WIDTH = 16, COARSE = 1,
+    ALIGN = align, LOAD = "constant", STORE = "second" }
+  SUGGESTED[#SUGGESTED + 1] = { when = "op == 'fill'", BLOCK = 256, BLOCKS = 0, WIDTH = 16, COARSE = 1,
+    ALIGN = align, STORE = "second" }
 end
 
 return {
@@ -33,8 +34,9 @@ return {
     { "n", "i64", value = "n" },
     -- As many bytes of it as an element has; elements of 16 bytes have it twice.
     { "value", "u64", sample = 1234605616436508552 }, -- 0x1122334455667788
-    { "x", "u8", "in", count = "sel(op == 'copy', n * size, 0)", fill = { "uniform", 0, 255 } },
-    { "y", "u8", "out", count = "n * size" },
+    { "x", "u8", "in", count = "sel(op == 'copy', n * size, 0)", fill = { "uniform", 0, 255 },
+      shift = "sel(align < 16, align, 0)" },
+    { "y", "u8", "out", count = "n * size", shift = "sel(align == 8, 0, sel(align < 8, 3 * align, 0))" },
   },
 
   call = { "op", "size", "n", "value", "x", "y", align = "min(pow2div(x, 16), pow2div(y, 16))" },
@@ -44,6 +46,7 @@ return {
     { "BLOCKS", { 0, 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor; 0: one per tile" },
     { "WIDTH", { 1, 2, 4, 8, 16 }, "bytes per load and store" },
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: words per thread and step" },
+    { "ALIGN", { "both", "y" }, "whose alignment limits words: that of x and y, or none; y's words are aligned" },
     { "ORDER", { "interleaved", "contiguous" },
       "a thread's words: BLOCK apart, or one beside the other" },
     { "LOAD", { "plain", "constant", "second", "streaming" }, "cache operator of loads" },
@@ -60,14 +63,16 @@ return {
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "BLOCKS blocks exceed the threads of a multiprocessor",
       "BLOCK * BLOCKS <= dev_threads_sm or BLOCKS <= 1" },
-    { "x and y are not aligned to WIDTH bytes", "WIDTH <= align" },
+    { "x and y are not aligned to WIDTH bytes", "WIDTH <= align or ALIGN == 'y'" },
+    { "ALIGN=y needs words of 16 bytes, and x or y not aligned to them",
+      "ALIGN == 'both' or WIDTH == 16 and align < 16" },
     { "BLOCKS == 0 needs more blocks than a grid may have",
       "BLOCKS > 0 or n * size < 2^31 * WIDTH * TILE" },
     { "ORDER makes a difference only with COARSE > 1", "COARSE > 1 or ORDER == 'interleaved'" },
     { "LOAD makes a difference only with op=copy", "op == 'copy' or LOAD == 'plain'" },
   },
 
-  default = { BLOCK = 256, BLOCKS = 8, WIDTH = 1, COARSE = 4, ORDER = "interleaved",
+  default = { BLOCK = 256, BLOCKS = 8, WIDTH = 1, COARSE = 4, ALIGN = "both", ORDER = "interleaved",
     LOAD = "plain", STORE = "plain" },
   base = { { BLOCKS = 4 } }, -- the same image, where a multiprocessor has 1536 threads
   untuned = SUGGESTED,

@@ -191,7 +191,8 @@ return {
       fill = { "uniform", "min(" .. MOST .. ", sel(dtype == 'u8' or dtype == 'u16', "
         .. "max(0, lower), lower))",
         "min(" .. MOST .. ", max(sel(dtype == 'u8' or dtype == 'u16', max(0, lower), lower), "
-          .. "lower + ceildiv(span * used, bins) - sel(dtype == 'f32', 0, 1)))" } },
+          .. "lower + ceildiv(span * used, bins) - sel(dtype == 'f32', 0, 1)))" },
+      shift = "sel(align < 16, align, 0) * (" .. NBYTES .. ")" },
     { "y", "u32", "out", count = "bins" },
   },
 

@@ -170,9 +170,11 @@ return {
   args = {
     { "m", "i64", value = "m" },
     { "n", "i64", value = "n" },
-    { "a", "dtype", "in", count = "m", fill = { "sorted", LEAST, MOST } },
+    { "a", "dtype", "in", count = "m", fill = { "sorted", LEAST, MOST },
+      shift = "sel(align < 16, align, 0) * (" .. NBYTES .. ")" },
     { "b", "dtype", "in", count = "n", fill = { "sorted", LEAST, MOST } },
-    { "c", "dtype", "out", count = "m + n" },
+    { "c", "dtype", "out", count = "m + n",
+      shift = "sel(align < 16, 3 * align, 0) * (" .. NBYTES .. ")" },
     { "av", "u8", "in", count = "m * value", fill = { "uniform", 0, 255 }, brief = "values of a" },
     { "bv", "u8", "in", count = "n * value", fill = { "uniform", 0, 255 }, brief = "values of b" },
     { "cv", "u8", "out", count = "(m + n) * value", brief = "values of c" },

@@ -308,7 +308,7 @@ return {
   args = {
     { "n", "i64", value = "n" },
     { "x", "dtype", "in", count = "n", fill = { "uniform", LEAST, MOST } },
-    { "y", "dtype", "out", count = "n" },
+    { "y", "dtype", "out", count = "n", shift = "sel(align < 16, align, 0) * (" .. NBYTES .. ")" },
     { "xv", "u8", "in", count = "n * value", fill = { "uniform", 0, 255 }, brief = "values of x" },
     { "yv", "u8", "out", count = "n * value", brief = "values of y" },
   },

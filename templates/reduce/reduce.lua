@@ -62,7 +62,8 @@ return {
 
   args = {
     { "n", "i64", value = "n" },
-    { "x", "dtype", "in", count = "n", fill = { "uniform", bound("-"), bound("+") } },
+    { "x", "dtype", "in", count = "n", fill = { "uniform", bound("-"), bound("+") },
+      shift = "sel(align < 8, align, 0) * (" .. NBYTES .. ")" },
     { "y", "dtype", "out", count = 1 },
   },
 

@@ -24,7 +24,8 @@ return {
   args = {
     { "n", "i64", value = "n" },
     { "a", "f32", sample = 2.5 },
-    { "x", "f32", "in", count = "n", fill = { "uniform", -1, 1 } },
+    { "x", "f32", "in", count = "n", fill = { "uniform", -1, 1 },
+      shift = "sel(align < pow2div(n, 4), align, 0) * 4" },
     { "y", "f32", "inout", count = "n", fill = { "uniform", -1, 1 } },
   },
 

@@ -191,8 +191,10 @@ return {
   args = {
     { "n", "i64", value = "n" },
     { "x", "dtype", "in", count = "n",
-      fill = { "uniform", bound("-"), bound("+") } },
-    { "y", "dtype", "out", count = "n", brief = "not x itself" },
+      fill = { "uniform", bound("-"), bound("+") },
+      shift = "sel(align < 16, align, 0) * (" .. NBYTES .. ")" },
+    { "y", "dtype", "out", count = "n", brief = "not x itself",
+      shift = "sel(align < 16, 3 * align, 0) * (" .. NBYTES .. ")" },
   },
 
   call = { "kind", "op", "dtype", "n", "x", "y",

@@ -84,7 +84,8 @@ return {
     { "segments", "i64", value = "segments" },
     { "starts", "i32", "in", count = "segments", fill = { "sorted", 0, "n" },
       brief = "where each begins, not descending, up to n; the first begins at 0 in any case" },
-    { "x", "dtype", "in", count = "n", fill = { "uniform", -8, 8 } },
+    { "x", "dtype", "in", count = "n", fill = { "uniform", -8, 8 },
+      shift = "sel(align < 4, align, 0) * (" .. NBYTES .. ")" },
     { "y", "dtype", "out", count = "segments" },
   },
 

@@ -618,10 +618,10 @@ return {
     { "k", "i32", value = "k" },
     { "alpha", "f32", sample = "sel(alpha_is == '1', 1, -0.75)" },
     { "A", "f32", "in", count = "lda * max(0, sel(ta == 'n', k, m) - 1) + " .. A_EXTENT,
-      fill = { "uniform", -1, 1 } },
+      fill = { "uniform", -1, 1 }, shift = "sel(align_a < pow2div(" .. A_EXTENT .. ", 4), align_a, 0) * 4" },
     { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align_a)" },
     { "B", "f32", "in", count = "ldb * max(0, sel(tb == 'n', n, k) - 1) + " .. B_EXTENT,
-      fill = { "uniform", -1, 1 } },
+      fill = { "uniform", -1, 1 }, shift = "sel(align_b < pow2div(" .. B_EXTENT .. ", 4), align_b, 0) * 4" },
     { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align_b)" },
     { "beta", "f32", sample = "sel(beta_is == '0', 0, sel(beta_is == '1', 1, 0.5))" },
     -- With beta 0, C is not read: it may hold a NaN.

@@ -126,8 +126,10 @@ return {
     { "cols", "i32", value = "cols" },
     { "batch", "i32", value = "batch" },
     { "x", "dtype", "in", count = "batch * rows * cols",
-      fill = { "uniform", "sel(dtype == 'u8', 0, -1000)", "sel(dtype == 'u8', 255, 1000)" } },
-    { "y", "dtype", "out", count = "batch * rows * cols", brief = "not x itself" },
+      fill = { "uniform", "sel(dtype == 'u8', 0, -1000)", "sel(dtype == 'u8', 255, 1000)" },
+      shift = "sel(align < 16, align, 0) * (" .. NBYTES .. ")" },
+    { "y", "dtype", "out", count = "batch * rows * cols", brief = "not x itself",
+      shift = "sel(align < 16, 3 * align, 0) * (" .. NBYTES .. ")" },
   },
 
   call = { "dtype", "rows", "cols", "batch", "x", "y",

@@ -57,7 +57,7 @@ static void remove_broken(bed *b, const char *folder) {
 }
 
 static int check_broken(bed *b, const char *family, const char *problem, const char *from,
-                        const char *to) {
+                        const char *to, const char *config) {
   char folder[] = "/tmp/templates-XXXXXX";
   assert_non_null(mkdtemp(folder));
   write_broken(b, folder, family, from, to);
@@ -67,6 +67,7 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
   rt_harness *bench = family_bench(b, &s);
   gen_config c;
   gen_config_default(s.t, &c);
+  c = config ? bed_config(b, &s, config) : c;
   int rc = family_check(b, &s, bench, &c, 0);
   rt_harness_free(bench);
   bed_kernel_close(&s);
@@ -77,13 +78,14 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
 /* Positions of more than 30 bits take other code; sorting so many keys would take too long here. */
 BED_TEST(radix_sort_has_wide_positions) {
   assert_ok(check_broken(b, "radix_sort", "n=3001 value_bytes=4",
-                         "sel(n < 2^30 and ALG ~= 'any_bits', 0, 1)", "1"),
+                         "sel(n < 2^30 and ALG ~= 'any_bits', 0, 1)", "1", NULL),
             &b->e);
 }
 
-/* A line of a template, its replacement, and where the check finds the mistake. */
+/* A line of a template, its replacement, and where the check of a configuration finds the mistake. */
 static const struct {
   const char *family, *problem, *right, *wrong, *place;
+  const char *config; /* NULL: the default */
 } mistakes[] = {
     /* the tolerance is smaller than any one product or element */
     {"sgemm", "m=20 n=20 k=50", "B += zero;", "B += zero, k -= k > 0;", "C["},
@@ -109,7 +111,10 @@ static const struct {
     {"segmented_sort", "n=900 segments=40", "lanes <= LANES", "lanes < LANES", "keys_out["},
     {"segmented_sort", "n=9000 segments=2", "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
      "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :", "keys_out["},
-    {"copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)", "y["},
+    {"copy", "n=1001 size=1", "if (i < w.count)", "if (i + 1 < w.count)", "y["},
+    /* tests place x and y where ALIGN=y has bytes to shift */
+    {"copy", "n=1001 size=1 align=1", "shift % 4 * 8", "0", "y[",
+     "BLOCK=64,BLOCKS=1,WIDTH=16,COARSE=1,ALIGN=y,ORDER=interleaved,LOAD=plain,STORE=plain"},
     {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < depth", "for (int p = KV; p < depth",
      "C["},
     {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},
@@ -135,7 +140,7 @@ static const struct {
 BED_TEST(mistakes_are_found) {
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     assert_fails(check_broken(b, mistakes[i].family, mistakes[i].problem, mistakes[i].right,
-                              mistakes[i].wrong),
+                              mistakes[i].wrong, mistakes[i].config),
                  &b->e, ERR_WRONG, mistakes[i].place);
   }
 }

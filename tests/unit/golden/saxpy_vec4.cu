@@ -1,5 +1,5 @@
 // autotune emit saxpy n=1000000 align=4 --config BLOCK=128,VEC=4,COARSE=2,ORDER=contiguous
-// saxpy version 1 of templates/saxpy/saxpy.lua, 56459ee5b54905cc5d4d2e8fe232a657
+// saxpy version 1 of templates/saxpy/saxpy.lua, f01b7fc1edb530b92555f80f32d2a467
 
 constexpr int BLOCK = 128;
 constexpr int VEC = 4;
