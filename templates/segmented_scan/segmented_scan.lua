@@ -118,6 +118,8 @@ return {
   base = { { ALG = "lookback", BLOCK = 256, ITEMS = 16 } },
   untuned = {
     { when = "reproducible == 'shape' and (dtype == 'f32' or dtype == 'f64') and op == 'sum'", ALG = "thread" },
+    -- A block scans a long segment 512 elements at a time, one after the other.
+    { when = "n >= 4096 and n >= 1024 * segments and segments < 2048", ALG = "lookback", BLOCK = 256, ITEMS = 8 },
     -- Blocks and warps are faster where segments of middle length are enough to keep the device busy.
     { when = "n >= 2^18 and (segments < 2048 or n < 24 * segments)",
       ALG = "lookback", BLOCK = 256, ITEMS = 16 },
