@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_placement.h"
 #include "cuda_streams.h"
 #include "cuda_textures.h"
 #include "cuda_visit.h"
@@ -50,23 +51,6 @@ static void release(rt_device *d, rt_ptr p) {
   ENTER_OR_RETURN(d);
   if (p) {
     of(d)->api.cuMemFree(p);
-  }
-}
-
-static int host_alloc(rt_device *d, size_t nbytes, void **p, err *e) {
-  *p = NULL;
-  if (!of(d)->api.cuMemHostAlloc || !of(d)->api.cuMemFreeHost) {
-    return err_set(e, ERR_DEVICE, "this driver pins no memory of the host");
-  }
-  ENTER(d, e);
-  CUresult r = of(d)->api.cuMemHostAlloc(p, nbytes ? nbytes : 1, CU_MEMHOSTALLOC_PORTABLE);
-  return r ? FAIL(d, e, r, "pinning %zu bytes of the host's memory", nbytes) : 0;
-}
-
-static void host_free(rt_device *d, void *p) {
-  ENTER_OR_RETURN(d);
-  if (p) {
-    of(d)->api.cuMemFreeHost(p);
   }
 }
 
@@ -415,8 +399,11 @@ static const rt_device_ops ops = {
     .copy = copy,
     .upload = upload,
     .download = download,
-    .host_alloc = host_alloc,
-    .host_free = host_free,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
+    .managed_alloc = cuda_managed_alloc,
+    .prefetch = cuda_prefetch,
+    .advise = cuda_advise,
     .set = set,
     .module_load = module_load,
     .module_unload = module_unload,

@@ -114,6 +114,13 @@ typedef struct rt_texture {
   bool normalized;        /* integers of 8 and 16 bits read as f32 from 0 or -1 to 1 */
 } rt_texture;
 
+typedef enum rt_advice {                        /* on managed memory */
+                         RT_ADVICE_READ_MOSTLY, /* a copy each for those that read it */
+                         RT_ADVICE_DEVICE,      /* it stays there, if it can */
+                         RT_ADVICE_HOST,
+                         RT_ADVICE_ACCESSED /* the device has it mapped, wherever it is */
+} rt_advice;
+
 typedef struct rt_device rt_device;
 typedef int rt_launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
                       uint32_t smem, rt_stream s, void **args, err *e);
@@ -208,9 +215,15 @@ typedef struct rt_device_ops {
    * graph is launched. NULL: all copies are synchronous */
   int (*upload)(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e);
   int (*download)(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e);
-  /* host_alloc -- pinned memory of the host. NULL: there is none */
+  /* host_alloc -- pinned memory of the host, whose address kernels may use, too. NULL: there is none */
   int (*host_alloc)(rt_device *d, size_t nbytes, void **p, err *e);
   void (*host_free)(rt_device *d, void *p); /* NULL does nothing */
+  /* managed_alloc -- memory that moves to where it is used, the host or the device; `release` frees it.
+   * NULL: there is none */
+  int (*managed_alloc)(rt_device *d, size_t nbytes, rt_ptr *p, err *e);
+  /* prefetch -- managed memory moves to the device, or to the host, in the stream's order */
+  int (*prefetch)(rt_device *d, rt_ptr p, size_t nbytes, bool to_host, rt_stream s, err *e);
+  int (*advise)(rt_device *d, rt_ptr p, size_t nbytes, rt_advice advice, err *e);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

@@ -12,7 +12,8 @@
  * Every call that can fail returns 0 or one of the negative codes below, and says why in *err,
  * which may be NULL. Nothing is ever printed. A context may be used from any number of threads at
  * once. Launches are asynchronous, on the caller's stream. Buffers are device addresses, from
- * tuned_alloc or from wherever the program has them (cudaMalloc, cuMemAlloc).
+ * tuned_alloc or from wherever the program has them (cudaMalloc, cuMemAlloc; managed memory, and
+ * pinned memory of the host, which kernels use in place).
  *
  * Needs no CUDA header; a CUstream or a cudaStream_t is passed as it is.
  */

@@ -42,6 +42,7 @@ $autotune claims --claims "$folder/claims.txt" >"$folder/out" 2>"$folder/err" &&
 grep -q "line 5 of the claims: WIDTH=3" "$folder/err" || complain "says: $(cat "$folder/err")"
 grep -q "1 of 3 hold" "$folder/out" || complain "the others were not tried: $(cat "$folder/out")"
 refuses 1 "list.txt:1" $autotune claims --claims "$(echo 'scan n=1' >"$folder/list.txt"; echo "$folder/list.txt")"
+refuses 2 "where memory lies is not modelled on emu:h200" $autotune claims memory
 refuses 2 "no claims about 'gemv'" $autotune claims gemv
 
 [ $bad = 0 ] || echo "$bad complaints"

@@ -211,6 +211,28 @@ static int texture_operations(rt_device *d, err *e) {
   return rc;
 }
 
+static int placement_operations(rt_device *d, err *e) {
+  const rt_device_ops *o = d->ops;
+  void *host = NULL;
+  rt_ptr p = 0;
+  char bytes[8] = "1234567";
+  int rc = 0;
+  DO(o->host_alloc(d, 8, &host, e));
+  DO(o->managed_alloc(d, 8, &p, e));
+  DO(o->upload(d, p, bytes, 8, NULL, e));
+  DO(o->download(d, host, p, 8, NULL, e));
+  for (int i = RT_ADVICE_READ_MOSTLY; i <= RT_ADVICE_ACCESSED; i++) {
+    DO(o->advise(d, p, 8, (rt_advice)i, e));
+  }
+  DO(o->prefetch(d, p, 8, false, NULL, e));
+  DO(o->prefetch(d, p, 8, true, NULL, e));
+  assert_true(rc || !memcmp(host, bytes, 8));
+  o->release(d, p);
+  o->host_free(d, host);
+  o->host_free(d, NULL);
+  return rc;
+}
+
 /* Calls every operation once and gives everything back, whatever fails. */
 static int all_operations(rt_device *d, err *e) {
   const rt_device_ops *o = d->ops;
@@ -258,6 +280,7 @@ static int all_operations(rt_device *d, err *e) {
   q = rc ? q : 0;
   DO(o->give_back(d, q, e));
   DO(texture_operations(d, e));
+  DO(placement_operations(d, e));
   recorded r = {d, f};
   DO(o->graph_new(d, record, &r, &g, e));
   DO(o->graph_launch(d, g, s, e));

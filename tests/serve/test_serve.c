@@ -191,6 +191,28 @@ CONTEXT_TEST(own_template_by_path) {
   assert_true(host[0] == 4 && host[7] == 32);
 }
 
+/* Kernels read managed memory and write the host's, pinned, in place. */
+CONTEXT_TEST(managed_and_mapped_memory_are_addresses) {
+  rt_device *d = inside(f)->device;
+  rt_ptr managed;
+  void *mapped;
+  if (!d->ops->managed_alloc) {
+    skip_because("needs a GPU: placement of memory is not emulated");
+  }
+  assert_int_equal(d->ops->managed_alloc(d, 1000 * sizeof(float), &managed, NULL), 0);
+  assert_int_equal(d->ops->host_alloc(d, 1000 * sizeof(float), &mapped, NULL), 0);
+  float *x = (float *)(uintptr_t)managed, *y = mapped;
+  fill(x, 1000, 1, 1);
+  fill(y, 1000, 2, 0);
+  OK(f, tuned_saxpy(f->ctx, NULL, 1000, 3, x, y, &f->err));
+  assert_int_equal(d->ops->stream_sync(d, NULL, NULL), 0);
+  for (int i = 0; i < 1000; i++) {
+    assert_true(y[i] == 3 * x[i] + 2);
+  }
+  d->ops->release(d, managed);
+  d->ops->host_free(d, mapped);
+}
+
 CONTEXT_TEST(folders_come_from_the_environment) {
   char folders[160];
   tuned_close(f->ctx);

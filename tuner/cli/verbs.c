@@ -173,9 +173,11 @@ const cli_verb cli_verbs[] = {
      "own has a claim a line:\n\n"
      "  reduce n=2^22 | FOLD=convergent > FOLD=simple | BLOCK=1024,COARSE=1 | claim, source\n\n"
      "The third column holds what both configurations have in common; ~ in place of > claims that\n"
-     "the first is no faster.\n\n"
+     "the first is no faster. FAMILY `memory` is about pinned, pageable, mapped and managed memory\n"
+     "and about copies beside kernels, in programs of copies and launches; it needs a GPU.\n\n"
      "  autotune claims\n"
-     "  autotune claims reduce scan --device 0 --json\n",
+     "  autotune claims reduce scan --device 0 --json\n"
+     "  autotune claims memory\n",
      cmd_claims},
 
     {"export", "export and import",

@@ -115,6 +115,9 @@ claim_verdict claim_verdict_of(const claim *c, const claim_times *t) {
   if (c->even) {
     return ratio <= GAIN && ratio >= 1 / GAIN ? CLAIM_HOLDS : CLAIM_FAILS;
   }
+  if (c->least > 0) {
+    return ratio >= c->least ? CLAIM_HOLDS : CLAIM_FAILS;
+  }
   return ratio >= DIFFERENCE ? CLAIM_HOLDS : ratio > 1 / DIFFERENCE ? CLAIM_EVEN : CLAIM_FAILS;
 }
 

@@ -20,7 +20,8 @@ typedef struct claim {
   const char *one, *other;      /* whole configurations, with the common part */
   const char *one_part, *other_part;
   const char *text;
-  bool even; /* no faster */
+  bool even;    /* no faster */
+  double least; /* how many times faster; 0: any */
   int line;
 } claim;
 

@@ -7,8 +7,11 @@
 #include "bench_case.h"
 #include "claims.h"
 #include "emu.h"
+#include "placement_claims.h"
 #include "print.h"
 #include "verbs.h"
+
+enum { MEMORY_NBYTES = 128 << 20, MEMORY_ROUNDS = 7 };
 
 typedef struct claims_run {
   const cli *c;
@@ -76,7 +79,7 @@ static int try_claim(claims_run *r, const claim *c, err *e) {
   return 0;
 }
 
-/* ---- all ------------------------------------------------------------------------------------- */
+/* ---- which ----------------------------------------------------------------------------------- */
 
 static bool is_wanted(const cli *c, const char *family) {
   bool wanted = !c->n_words;
@@ -88,7 +91,7 @@ static bool is_wanted(const cli *c, const char *family) {
 
 static int check_words(const claims_run *r, err *e) {
   for (size_t i = 0; i < r->c->n_words; i++) {
-    bool known = false;
+    bool known = !strcmp(r->c->words[i], PLACEMENT_FAMILY);
     for (size_t k = 0; k < r->n; k++) {
       known = known || !strcmp(r->claims[k].family, r->c->words[i]);
     }
@@ -112,6 +115,39 @@ static int open_family(claims_run *r, const char *family, err *e) {
   return gen_open(&o, family, &r->place.t, e);
 }
 
+/* ---- where memory lies ------------------------------------------------------------------------ */
+
+static int tell_placed(void *self, const placement_try *t, err *e) {
+  claims_run *r = self;
+  r->n_tried++;
+  if (t->rc) {
+    r->n_failed++;
+    fprintf(stderr, "autotune: memory, %s and %s: %s\n", t->claim.one, t->claim.other,
+            t->why.message);
+  } else {
+    print(r, &t->claim, &t->times);
+  }
+  return *r->stop ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0;
+}
+
+/* By name, or with all others of the built-in list, if this is a GPU. */
+static bool wants_memory(const claims_run *r) {
+  return r->c->n_words ? is_wanted(r->c, PLACEMENT_FAMILY)
+                       : !r->c->claims && !rt_emu_is(r->place.device);
+}
+
+static int try_memory(claims_run *r, err *e) {
+  const placement_run how = {.device = r->place.device,
+                             .compiler = r->place.compiler,
+                             .nbytes = MEMORY_NBYTES,
+                             .rounds = r->rounds < MEMORY_ROUNDS ? r->rounds : MEMORY_ROUNDS,
+                             .tell = tell_placed,
+                             .self = r};
+  return placement_claims(&how, e);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
 static int try_all(claims_run *r, err *e) {
   for (size_t i = 0; i < r->n; i++) {
     if (!is_wanted(r->c, r->claims[i].family)) {
@@ -121,6 +157,7 @@ static int try_all(claims_run *r, err *e) {
     TRY(open_family(r, r->claims[i].family, e));
     TRY(try_claim(r, &r->claims[i], e));
   }
+  TRY(wants_memory(r) ? try_memory(r, e) : 0);
   if (!r->c->json) {
     printf("%zu of %zu hold on %s%s, %zu make no difference, %zu do not hold\n",
            r->n_of[CLAIM_HOLDS], r->n_tried - r->n_failed, r->place.device->info.name,
