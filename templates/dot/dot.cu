@@ -161,10 +161,10 @@ __device__ __forceinline__ double take_sum(double *from) {
   return __longlong_as_double((long long)~bits);
 }
 
-// By one block: the sums of `blocks` blocks, and one more that thread 0 has.
+// The sums of all blocks, by one block.
 template <typename Get>
-__device__ __forceinline__ void finish(int blocks, double own, result_stored *result, Get get) {
-  double sum = threadIdx.x == 0 ? own : 0;
+__device__ __forceinline__ void finish(int blocks, result_stored *result, Get get) {
+  double sum = 0;
   for (int i = threadIdx.x; i < blocks; i += BLOCK) sum += get(i);
   __syncthreads();  // fold_block's memory may be in use still
   sum = fold_block(sum);
@@ -204,7 +204,10 @@ dot(long long n, const stored *x, long long incx, const stored *y, long long inc
     if (block < blocks - 1) {
       if (threadIdx.x == 0) put_sum(&partial[block], sum);
     } else {
-      finish(blocks - 1, sum, result, [=](int i) { return take_sum(&partial[i]); });
+      __shared__ double own;
+      if (threadIdx.x == 0) own = sum;
+      __syncthreads();
+      finish(blocks, result, [&](int i) { return i < blocks - 1 ? take_sum(&partial[i]) : own; });
     }
     return;
   }
@@ -220,13 +223,13 @@ dot(long long n, const stored *x, long long incx, const stored *y, long long inc
     }
   }
   if constexpr (FINISH == FINISH_last_block) {
-    if (is_last_block(arrived, blocks)) finish(blocks, 0, result, [=](int i) { return partial[i]; });
+    if (is_last_block(arrived, blocks)) finish(blocks, result, [=](int i) { return partial[i]; });
   }
 }
 
 @ if FINISH == "two_launch" then
 extern "C" __global__ void __launch_bounds__(BLOCK)
 dot_finish(int blocks, const double *partial, result_stored *result) {
-  finish(blocks, 0, result, [=](int i) { return partial[i]; });
+  finish(blocks, result, [=](int i) { return partial[i]; });
 }
 @ end

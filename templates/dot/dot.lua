@@ -14,11 +14,13 @@ local MOST = "max(BLOCKS * sel(PER == 'device', 1, dev_sms), CLUSTER)" -- blocks
 local WIDE_STEPS = "(accuracy == 'fp64' or dtype == 'f64')"
 
 -- For sizes without a tuned result: one block; then blocks with all their loads under way at once; then a loop.
-local SUGGESTED = { { when = "reproducible == 'shape'", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8 } }
+local SUGGESTED = { { when = "reproducible == 'shape'", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8,
+  LOAD = "streaming", FINISH = "wait" } }
 for _, vec in ipairs { 8, 4, 2, 1 } do
   local function suggest(most, config)
     config.when = "min(sel(unit == 1, align, 1), 16 // NBYTES) == " .. vec
       .. (most and " and n * NBYTES <= " .. most or "")
+    config.LOAD = "streaming"
     config.VEC, config.COARSE = vec, config.COARSE * (vec == 1 and 2 or 1)
     SUGGESTED[#SUGGESTED + 1] = config
   end

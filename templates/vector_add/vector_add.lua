@@ -13,20 +13,26 @@ local COUNT = "ld * max(0, rows - 1) + n"
 local GRID = "sel(ALG == 'one_to_one', ceildiv(" .. TOTAL .. ", TILE), "
   .. "min(BLOCKS * sel(PER == 'device', 1, dev_sms), ceildiv(" .. TOTAL .. ", TILE)))"
 
--- For sizes without a tuned result: words of 16 bytes, in as many blocks as a small problem has work for.
+-- For sizes without a tuned result: words of 16 bytes, in as many blocks as a small problem has work for; an early
+-- start where the device has it.
 local SUGGESTED = {}
 for _, vec in ipairs { 8, 4, 2, 1 } do
-  local fits = "min(align, 16 // NBYTES) == " .. vec
   local function suggest(condition, config)
-    config.when = fits .. " and " .. condition
-    config.VEC = vec
-    SUGGESTED[#SUGGESTED + 1] = config
+    for _, start in ipairs { "early", "after" } do
+      local one = { when = "min(align, 16 // NBYTES) == " .. vec .. " and " .. condition, VEC = vec, START = start }
+      for name, value in pairs(config) do one[name] = value end
+      SUGGESTED[#SUGGESTED + 1] = one
+    end
   end
   local coarse = vec == 1 and 4 or 1
   suggest("DENSE and n * rows <= 2^18", { ALG = "one_to_one", BLOCK = 128, COARSE = 1 })
-  suggest("DENSE", { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, LOAD = "second", STORE = "streaming" })
-  suggest("rows > 1", { ALG = "grid2d", BLOCK_X = 256, BLOCK_Y = 1, COARSE = coarse, LOAD = "second", STORE = "streaming" })
+  suggest("DENSE", { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, STORE = "second" })
+  suggest("rows > 1", { ALG = "grid2d", BLOCK_X = 256, BLOCK_Y = 1, COARSE = coarse, STORE = "second" })
 end
+
+-- Words of 16 bytes, one a thread.
+local BASE = {}
+for _, vec in ipairs { 8, 4, 2 } do BASE[#BASE + 1] = { ALG = "one_to_one", VEC = vec, START = "early" } end
 
 return {
   name = "vector_add",
@@ -96,6 +102,7 @@ return {
 
   default = { ALG = "grid2d", BLOCK = 256, VEC = 1, COARSE = 1, LOAD = "plain", STORE = "plain", START = "after",
     BLOCKS = 8, PER = "multiprocessor" },
+  base = BASE,
   untuned = SUGGESTED,
 
   algorithms = {

@@ -209,6 +209,24 @@ GLOBAL divergent_bad(float *x, int n) {
   __syncthreads();
   x[threadIdx.x] += s[threadIdx.x ^ 1];
 }
+// the tree of CUDA by Example, ch. 5, and its "optimisation", the barrier within the condition: that ends only since
+// threads that have exited are not waited for
+template <bool BARRIER_WITHIN>
+__device__ void tree(float *x) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x] * x[threadIdx.x];
+  __syncthreads();
+  for (int i = 32; i != 0; i /= 2) {
+    if (threadIdx.x < i) {
+      s[threadIdx.x] += s[threadIdx.x + i];
+      if (BARRIER_WITHIN) __syncthreads();
+    }
+    if (!BARRIER_WITHIN) __syncthreads();
+  }
+  if (threadIdx.x == 0) x[0] = s[0];
+}
+GLOBAL tree_within(float *x, int n) { tree<true>(x); }
+GLOBAL tree_good(float *x, int n) { tree<false>(x); }
 // a barrier does not wait for threads that exit, before or after the others arrive
 GLOBAL early_exit_good(float *x, int n) {
   __shared__ float s[64];

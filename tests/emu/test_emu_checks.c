@@ -64,6 +64,7 @@ static const expectation all[] = {
     {"counted_good", EMU_NO_FINDING, NULL, 2, 32, 0, 0},
     {"divergent_bad", EMU_BARRIER, NULL, 1, 64, 0, 16},
     {"divergent_bad", EMU_NO_FINDING, NULL, 1, 64, 0, 64},
+    {"tree_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
     {"divergent_good", EMU_NO_FINDING, NULL, 1, 64, 0, 0},
     {"early_exit_good", EMU_NO_FINDING, NULL, 1, 64, 0, 34},
     {"deadlock_bad", EMU_BARRIER, "deadlock", 1, 64, 0, 0},
@@ -137,6 +138,10 @@ ON_EMU(early_exit) {
   fixture_ok(k, fixture_launch(k, "early_exit_good", 1, 64, 0, args));
   assert_non_null(
       strstr(rt_emu_last_finding(k->d)->note, "thread (34,0,0) of block (0,0,0) exits"));
+  fixture_ok(k, fixture_launch(k, "tree_good", 1, 64, 0, args));
+  assert_string_equal(rt_emu_last_finding(k->d)->note, "");
+  fixture_ok(k, fixture_launch(k, "tree_within", 1, 64, 0, args));
+  assert_non_null(strstr(rt_emu_last_finding(k->d)->note, " of block (0,0,0) exits"));
 }
 
 /* The message has the line of the store as well. */
