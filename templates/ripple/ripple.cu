@@ -27,17 +27,18 @@ __device__ __forceinline__ float rcp_approx(float x) {
   return y;
 }
 
-// Of x turns. The polynomial, of x^2 up to 1/4, is within 2^-20.
+// Of x turns. The polynomial, of x^2 up to 1/4, is within 2^-22, and 1 at 0.
 __device__ __forceinline__ float cosine_of_turns(float x) {
   if constexpr (COSINE == COSINE_library) return cospif(2.0f * x);
   x -= (x + 0x1.8p23f) - 0x1.8p23f;  // the nearest whole number of turns
   if constexpr (COSINE == COSINE_hardware) return __cosf(TURN * x);
   const float u = x * x;
-  float y = fmaf(-21.0711056f, u, 58.7904921f);
-  y = fmaf(y, u, -85.2716215f);
-  y = fmaf(y, u, 64.9286574f);
-  y = fmaf(y, u, -19.7389804f);
-  return fmaf(y, u, 0.999999211f);
+  float y = fmaf(6.71318531f, u, -26.1001987f);
+  y = fmaf(y, u, 60.2029305f);
+  y = fmaf(y, u, -85.4543915f);
+  y = fmaf(y, u, 64.9393387f);
+  y = fmaf(y, u, -19.7392082f);
+  return fmaf(y, u, 1.0f);
 }
 
 __device__ __forceinline__ float cosine(float x) {

@@ -23,7 +23,7 @@ return {
   problem = {
     { "dim", 0, 2^16, default = 4096, brief = "rows, and pixels of a row" },
     { "accuracy", { "full", "fast" }, default = "full", like = { fast = "full" },
-      brief = "of the cosine: within 2^-20, or the hardware's" },
+      brief = "of the cosine: within 2^-22, or the hardware's" },
     { "align", { 4, 2, 1 }, default = "pow2div(dim, 4)", brief = "pixels that rows are aligned to" },
   },
 

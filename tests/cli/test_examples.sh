@@ -256,4 +256,17 @@ prints "for compute_90" "$autotune" export examples/resize.lua width=100 height=
 "$autotune" export examples/resize.lua width=100 height=60 --config READ=array --arch compute_90 \
   --header "$folder/resize.h" >"$folder/out" 2>&1 && complain "resize is exported without its textures"
 grep -q "exported C cannot make the textures that resize reads" "$folder/out" || complain "$(cat "$folder/out")"
+# a barrier is missing
+prints " 2 right, 0 wrong" timeout 60 "$autotune" check examples/bitmap.cu --all
+sed 's/  __syncthreads();//' examples/bitmap.cu >"$folder/bitmap.cu"
+prints "has not been written yet (is a barrier missing?)" sh -c "timeout 60 $autotune check $folder/bitmap.cu --sample 1 || true"
+# pictures: of the two sets only one has an inside, which is black
+program examples/pictures.c "$folder/pictures" || complain "pictures.c does not compile"
+mkdir "$folder/ppm"
+TUNED_DEVICE=emu TUNED_DB="$folder/none.db" timeout 60 "$folder/pictures" "$folder/ppm" 30 >"$folder/out" ||
+  complain "pictures: $(cat "$folder/out")"
+middle() { tail -c +14 "$folder/ppm/$1.ppm" | od -An -tu1 -j "$2" -N 3 | tr -d ' \n'; }
+[ "$(middle julia-rabbit 1860)" = 000 ] && [ "$(middle julia-dust 1860)" != 000 ] || complain "julia: $(middle julia-rabbit 1860)"
+[ "$(middle ripple-0 1395)" = 255255255 ] || complain "ripple: $(middle ripple-0 1395)"
+[ "$(head -c 12 "$folder/ppm/ripple-3.ppm")" = "P6 30 30 255" ] || complain "ripple-3 is no picture"
 [ $bad = 0 ]

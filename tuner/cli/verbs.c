@@ -146,7 +146,6 @@ const cli_verb cli_verbs[] = {
      "               nvcc at first use\n"
      "  driver       the driver's own copy and fill: copy\n"
      "  npp          NPP: rgb_to_grey, box_blur (npp-advanced: its filter for large masks)\n"
-     "  textbook     our kernel as a textbook prints it: ripple\n"
      "  textbook     our kernel as a textbook prints it: ripple, julia\n"
      "A peer's results are compared like ours: one that computes something else is refused.\n"
      "Launches follow each other in a stream, as in a program: below some ten microseconds, the\n"
