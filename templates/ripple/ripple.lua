@@ -43,7 +43,7 @@ return {
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "rows of threads of a block" },
     { "VEC", { 1, 2, 4 }, "pixels a store", when = "ALG == 'direct'" },
     { "ROWS", { 1, 2, 4, 8 }, "rows a thread", when = "ALG ~= 'octants'" },
-    { "STORE", { "plain", "second", "streaming" }, "cache operator of stores" },
+    { "STORE", { "plain", "second", "streaming", "bulk" }, "cache operator of stores, or copies from shared memory" },
   },
 
   derive = {
@@ -58,6 +58,9 @@ return {
     { "out is not aligned to VEC pixels", "VEC <= align" },
     { "ALG=octants takes tiles of 32 columns", "ALG ~= 'octants' or BLOCK_X == 32" },
     { "a grid has at most 65535 rows of blocks", "dim <= 65535 * BLOCK_Y * ROWS" },
+    { "STORE=bulk needs compute capability 9.0, ALG=direct and VEC=4",
+      "STORE ~= 'bulk' or dev_cc >= 90 and ALG == 'direct' and VEC == 4" },
+    { "STORE=bulk keeps at most 48 KB in shared memory", "STORE ~= 'bulk' or 4 * BLOCK_X * BLOCK_Y * VEC * ROWS <= 49152" },
     { "COSINE=hardware needs accuracy=fast", "COSINE ~= 'hardware' or accuracy == 'fast'" },
     { "TERMS=printed calls a function", "TERMS == 'folded' or COSINE ~= 'polynomial'" },
   },
