@@ -1,5 +1,6 @@
 -- potential.lua -- the electric potential of water at the points of a plane through it, the sum of q/r
--- over all atoms. It shows inputs with a structure, and bounds of errors: charges of both signs cancel.
+-- over all atoms. It shows inputs with a structure, bounds of errors (charges of both signs cancel), and
+-- launches of parts of the atoms, which fit into constant memory.
 --
 --   autotune ./potential.lua side=256 atoms=10000
 
@@ -19,20 +20,29 @@ return {
     { "BLOCK", { 64, 128, 256 } },
     { "POINTS", { 1, 2, 4, 8 }, "coarsening factor: points of a thread, BLOCK apart" },
     { "UNROLL", { 1, 4, 8 }, "atoms of an iteration" },
+    { "ATOMS", { "global", "constant" }, "the memory that they are read from" },
+    { "CHUNK", { 16, 1024, 4000 }, "atoms of a launch", when = "ATOMS == 'constant'" },
   },
-  default = { BLOCK = 128, POINTS = 4, UNROLL = 4 },
+  default = { BLOCK = 128, POINTS = 4, UNROLL = 4, ATOMS = "global", CHUNK = 1024 },
+  derive = { { "CHUNKS", "sel(ATOMS == 'constant', max(1, ceildiv(atoms, CHUNK)), 1)" } },
   stages = {
-    { kernel = "potential", grid = { "ceildiv(side, BLOCK * POINTS)", "side" }, block = "BLOCK",
-      args = { "side", "atoms", "z", "atom", "energy" } },
+    { loop = { times = "CHUNKS", index = "chunk" }, stages = {
+      { constant = "part", from = "atom", when = "ATOMS == 'constant'", from_at = "16 * CHUNK * chunk",
+        nbytes = "16 * min(CHUNK, atoms - CHUNK * chunk)" },
+      { kernel = "potential", grid = { "ceildiv(side, BLOCK * POINTS)", "side" }, block = "BLOCK",
+        args = { "side", { "i32", "sel(ATOMS == 'constant', min(CHUNK, atoms - CHUNK * chunk), atoms)" },
+                 { "i32", "chunk" }, "z", "atom", "energy" } } } },
   },
   source = [[
+__constant__ float4 part[CHUNK];
+
 extern "C" __global__ void __launch_bounds__(BLOCK)
-potential(int side, int atoms, float z, const float4 *__restrict__ atom, float *energy) {
+potential(int side, int atoms, int chunk, float z, const float4 *__restrict__ atom, float *energy) {
   const int x = blockIdx.x * BLOCK * POINTS + threadIdx.x, y = blockIdx.y;
   float sum[POINTS] = {};
 #pragma unroll UNROLL
   for (int a = 0; a < atoms; a++) {
-    const float4 p = atom[a];
+    const float4 p = ATOMS == ATOMS_constant ? part[a] : atom[a];
     const float dy = y - p.y, dz = z - p.z, r2 = dy * dy + dz * dz;
 #pragma unroll
     for (int i = 0; i < POINTS; i++) {
@@ -42,7 +52,8 @@ potential(int side, int atoms, float z, const float4 *__restrict__ atom, float *
   }
 #pragma unroll
   for (int i = 0; i < POINTS; i++) {
-    if (x + i * BLOCK < side) energy[y * side + x + i * BLOCK] = sum[i];
+    float *const to = &energy[y * side + x + i * BLOCK];
+    if (x + i * BLOCK < side) *to = chunk ? *to + sum[i] : sum[i];
   }
 }
 ]],

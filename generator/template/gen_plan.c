@@ -276,6 +276,15 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   return true;
 }
 
+/* Where a copy begins in an operand; returns how many bytes are behind. */
+static int64_t begin(job *j, const gen_expr *start, const gen_stage_operand *o,
+                     const uint64_t *workspaces, uint64_t *at) {
+  const int64_t most =
+      o && o->from == GEN_FROM_WORKSPACE ? (int64_t)workspaces[o->index] : INT64_MAX;
+  *at = start ? (uint64_t)bounded(j, start, 0, most, "where a copy begins") : 0;
+  return most - (int64_t)*at;
+}
+
 /* A stage that sets memory; false when there is none to set. */
 static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_launch *l) {
   l->operands = operands(j, s);
@@ -283,13 +292,13 @@ static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_l
   l->copy = s->copy;
   l->symbol = s->symbol;
   l->fill = s->fill ? (uint8_t)bounded(j, s->fill, 0, 255, "value") : 0;
-  int64_t whole = INT64_MAX;
-  for (size_t i = 0; i < s->n_operands; i++) {
-    const gen_stage_operand *o = &s->operands[i];
-    const int64_t most = o->from == GEN_FROM_WORKSPACE ? (int64_t)workspaces[o->index] : INT64_MAX;
-    l->at[i] = s->start[i] ? (uint64_t)bounded(j, s->start[i], 0, most, "where a copy begins") : 0;
-    whole = most - (int64_t)l->at[i] < whole ? most - (int64_t)l->at[i] : whole;
-  }
+  const gen_stage_operand *to = s->symbol ? NULL : &s->operands[0],
+                          *from = s->symbol ? &s->operands[0]
+                                  : s->copy ? &s->operands[1]
+                                            : NULL;
+  const int64_t behind = begin(j, s->start[0], to, workspaces, &l->at[0]),
+                left = begin(j, s->start[1], from, workspaces, &l->at[1]),
+                whole = behind < left ? behind : left;
   l->nbytes = s->nbytes ? (uint64_t)bounded(j, s->nbytes, 0, whole, "nbytes") : (uint64_t)whole;
   return l->nbytes > 0;
 }
@@ -351,6 +360,31 @@ static void add_stage(job *j, const gen_stage *s, const gen_loop *loop, gen_plan
   }
 }
 
+enum { INDEXED_MOST = 16384 }; /* launches */
+
+/* How often the n stages of a loop with an index run. */
+static uint64_t iterations(job *j, const gen_stage_loop *loop, size_t n) {
+  if (!loop->indexed || (loop->when && !condition(j, loop->when))) {
+    return 0; /* `times` may have no value here */
+  }
+  return (uint64_t)bounded(j, loop->times, 0, INDEXED_MOST / (int64_t)n,
+                           "times, of a loop with an index,");
+}
+
+/* Each iteration has launches of its own, since they differ. */
+static void add_indexed(job *j, const gen_stage *s, size_t n, gen_plan *out) {
+  const gen_stage_loop *from = s->loop;
+  const uint64_t times = iterations(j, from, n);
+  for (uint64_t k = 0; k < times; k++) {
+    j->g->t->scalars[GEN_LOOP_INDEX] = expr_integer((int64_t)k);
+    j->odd = k % 2 && from->n_swaps ? from : NULL;
+    for (size_t i = 0; i < n; i++) {
+      add_stage(j, &s[i], NULL, out);
+    }
+  }
+  j->odd = NULL;
+}
+
 /* The n stages of a loop: once, and once more for odd iterations where buffers change places. */
 static void add_loop(job *j, const gen_stage *s, size_t n, gen_plan *out) {
   const gen_stage_loop *from = s->loop;
@@ -385,27 +419,44 @@ static size_t stages_in_loop(const gen_program *p, size_t first) {
   return n;
 }
 
+/* Launches at most. */
+static size_t capacity(job *j) {
+  const gen_program *p = j->program;
+  size_t all = 2 * p->n_stages;
+  for (size_t i = 0, n; i < p->n_stages; i += n) {
+    n = p->stages[i].loop ? stages_in_loop(p, i) : 1;
+    all += p->stages[i].loop ? n * iterations(j, p->stages[i].loop, n) : 0;
+  }
+  return all;
+}
+
+static void add_stages(job *j, gen_plan *out) {
+  const gen_program *p = j->program;
+  for (size_t i = 0, n; i < p->n_stages; i += n) {
+    const gen_stage_loop *loop = p->stages[i].loop;
+    n = loop ? stages_in_loop(p, i) : 1;
+    if (loop) {
+      (loop->indexed ? add_indexed : add_loop)(j, &p->stages[i], n, out);
+    } else {
+      add_stage(j, &p->stages[i], NULL, out);
+    }
+  }
+}
+
 static void plan(gen_box *b, void *ud) {
   job *j = ud;
   const gen_program *p = j->program;
   gen_plan *out = make(j, sizeof *out);
   (void)b;
   gen_bind(j->g, j->c);
-  *out = (gen_plan){.launches = make(j, 2 * p->n_stages * sizeof *out->launches),
+  *out = (gen_plan){.launches = make(j, capacity(j) * sizeof *out->launches),
                     .n_workspaces = p->n_workspaces};
   out->workspaces = workspaces(j);
   out->values = fixed_values(j);
   out->on_host = host_args(j);
   out->flops = real(j, j->g->t->flops);
   out->bytes = real(j, j->g->t->bytes);
-  for (size_t i = 0, n; i < p->n_stages; i += n) {
-    n = p->stages[i].loop ? stages_in_loop(p, i) : 1;
-    if (p->stages[i].loop) {
-      add_loop(j, &p->stages[i], n, out);
-    } else {
-      add_stage(j, &p->stages[i], NULL, out);
-    }
-  }
+  add_stages(j, out);
   *j->plan = out;
 }
 

@@ -11,7 +11,7 @@
 #include "gen_outline.h"
 #include "gen_script.h"
 
-enum { GEN_MAX_ARGS = 64, GEN_MAX_DEVICE = 16 };
+enum { GEN_LOOP_INDEX = 63, /* among the scalars */ GEN_MAX_ARGS = 64, GEN_MAX_DEVICE = 16 };
 
 typedef struct gen_element { /* an element type, fixed or named by a field */
   dtype type;
@@ -91,6 +91,8 @@ typedef struct gen_stage_texture {
 
 typedef struct gen_stage_loop {  /* around stages that follow each other */
   const gen_expr *times, *graph; /* graph NULL: never */
+  const gen_expr *when;          /* NULL: always */
+  bool indexed;                  /* its stages read the number of the iteration */
   const gen_stage_operand (*swaps)[2];
   size_t n_swaps;
 } gen_stage_loop;

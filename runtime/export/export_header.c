@@ -424,14 +424,19 @@ static bool is_host(const sheet *h, const gen_operand *o) {
   return o->from == GEN_FROM_ARG && h->plan->on_host[o->index];
 }
 
-/* An operand of a copy, from byte `at` of it on. */
-static void add_place(const sheet *h, const gen_launch *l, size_t stage, size_t i) {
-  const gen_operand *o = &l->operands[i];
-  str_add(h->out, l->at[i] && is_host(h, o) ? i ? "(const char *)" : "(char *)" : "");
-  add_operand(h, o, stage, i);
-  if (l->at[i]) {
-    str_addf(h->out, " + %llu", (unsigned long long)l->at[i]);
+static void add_start(const sheet *h, uint64_t at) {
+  if (at) {
+    str_addf(h->out, " + %llu", (unsigned long long)at);
   }
+}
+
+/* The i-th operand of a copy, its target (to) or source, from a byte of it on. */
+static void add_place(const sheet *h, const gen_launch *l, size_t stage, size_t i, bool to) {
+  const gen_operand *o = &l->operands[i];
+  const uint64_t at = l->at[!to];
+  str_add(h->out, at && is_host(h, o) ? to ? "(char *)" : "(const char *)" : "");
+  add_operand(h, o, stage, i);
+  add_start(h, at);
 }
 
 static void add_copy(const sheet *h, const gen_launch *l, size_t stage) {
@@ -441,13 +446,13 @@ static void add_copy(const sheet *h, const gen_launch *l, size_t stage) {
                                         : "cuMemcpyDtoDAsync");
   if (l->copy) {
     str_add(h->out, "(");
-    add_place(h, l, stage, 0);
-    str_add(h->out, ", ");
-    add_place(h, l, stage, 1);
+    add_place(h, l, stage, 0, true);
   } else {
-    str_addf(h->out, "(kernels->%s, ", l->symbol);
-    add_operand(h, &l->operands[0], stage, 0);
+    str_addf(h->out, "(kernels->%s", l->symbol);
+    add_start(h, l->at[0]);
   }
+  str_add(h->out, ", ");
+  add_place(h, l, stage, l->copy, false);
   str_addf(h->out, ", %lluu, stream);\n", (unsigned long long)l->nbytes);
 }
 

@@ -151,7 +151,8 @@ struct rt_loaded {
   rt_ptr workspace;                                 /* ours, 0 until reserved */
   enum { COPY_ALWAYS, COPY_ONCE, COPY_NEVER } copy; /* contents of variables */
   rt_function_info info;
-  bool fills; /* variables of the module */
+  bool fills;   /* variables of the module */
+  bool refills; /* one of them several times, with other contents */
   loaded_loop *loops;
   size_t n_loops;
   uint8_t *arg_nbytes; /* per argument: of those that launches in loops take; 0: none does */

@@ -48,7 +48,8 @@ enum { RT_WORKSPACE_ALIGNMENT = 256 };
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);
 /* rt_loaded_hold -- from now on, only the first launch copies contents into __constant__ variables: the
- * data stay the same, and copies are not timed. false: every launch does again */
+ * data stay the same, and copies are not timed, unless a launch fills a variable several times.
+ * false: every launch does again */
 void rt_loaded_hold(rt_loaded *l, bool hold);
 size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
 int rt_loaded_reserve(rt_loaded *l, err *e);

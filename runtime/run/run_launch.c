@@ -149,7 +149,7 @@ int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e)
 }
 
 void rt_loaded_hold(rt_loaded *l, bool hold) {
-  l->copy = hold ? COPY_ONCE : COPY_ALWAYS;
+  l->copy = hold && !l->refills ? COPY_ONCE : COPY_ALWAYS;
 }
 
 static int launch_contender(void *self, rt_stream s, const void *const *args, err *e) {

@@ -331,11 +331,11 @@ static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e
   }
   TRY(l->d->ops->variable(l->d, l->image->module, from->symbol, &to->symbol, &nbytes, e));
   TRY(share_image(l, e));
-  return from->nbytes <= nbytes
+  return from->at[0] + from->nbytes <= nbytes
              ? 0
              : err_set(e, ERR_LAUNCH,
                        "the __constant__ variable %s has %zu bytes; it would get %llu",
-                       from->symbol, nbytes, (unsigned long long)from->nbytes);
+                       from->symbol, nbytes, (unsigned long long)(from->at[0] + from->nbytes));
 }
 
 static bool is_host(const gen_plan *plan, const gen_operand *o) {
@@ -401,6 +401,17 @@ static int copy_loops(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   return 0;
 }
 
+static bool fills_again(const rt_loaded *l) {
+  for (size_t i = 0; i < l->n_stages; i++) {
+    for (size_t k = 0; k < i && l->stages[i].symbol; k++) {
+      if (l->stages[k].symbol == l->stages[i].symbol) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
   TRY(copy_workspaces(l, plan, e));
   TRY(copy_loops(l, t, plan, e));
@@ -411,6 +422,7 @@ static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, 
   for (; l->n_stages < plan->n; l->n_stages++) {
     TRY(make_stage(l, t, plan, &plan->launches[l->n_stages], &l->stages[l->n_stages], e));
   }
+  l->refills = fills_again(l);
   TRY(loaded_graphs_check(l, plan, e));
   TRY(loaded_order_new(l, plan, e));
   l->in_steps = l->fills || l->n_loops || l->order;

@@ -202,6 +202,29 @@ for taps in buffer constant parameter; do
   exported smooth "$smooth" n=1000 r=2 taps=host --config TAPS=$taps
 done
 checked potential "side=1 atoms=0" "side=20 atoms=31"
+for atoms in 0 40; do
+  prints " 0 wrong" timeout 60 "$autotune" check examples/potential.lua side=20 atoms=$atoms --config ATOMS=constant,CHUNK=16
+done
+exported potential '
+int main(void) {
+  enum { SIDE = 20, ATOMS = 40 };
+  static float atom[ATOMS][4], energy[SIDE][SIDE];
+  CUmodule module;
+  potential_kernels k;
+  CUdeviceptr da, de;
+  for (int i = 0; i < ATOMS; i++) atom[i][2] = 3, atom[i][3] = (float)(i + 1); /* all below one point */
+  DO(cuInit(0));
+  DO(potential_load_module(0, &module));
+  DO(potential_load(module, &k));
+  DO(cuMemAlloc(&da, sizeof atom));
+  DO(cuMemAlloc(&de, sizeof energy));
+  DO(cuMemcpyHtoD(da, atom, sizeof atom));
+  DO(potential_launch(&k, NULL, NULL, 1, da, de));
+  DO(cuMemcpyDtoH(energy, de, sizeof energy));
+  const float sum = ATOMS * (ATOMS + 1) / 2;
+  if (energy[0][0] != sum / 2) return printf("%g\n", energy[0][0]), 1;
+  return 0;
+}' side=20 atoms=40 --config ATOMS=constant,CHUNK=16
 # kernels of the template judge results
 checked partition n=0 n=1 n=1001
 checked tridiagonal "n=1 systems=3" "n=33 systems=70" "n=64 systems=0"

@@ -97,6 +97,37 @@ TEST(plans_hold_loops) {
   }
 }
 
+#define MINI_INDEXED(loop)                                                                            \
+  "{ loop = { times = 'n // 10', index = 'part'" loop " }, when = \"kind == 'safe'\", stages = {"     \
+  " { kernel = 'more', grid = '2 + part', block = 'B', args = { { 'i32', '8 * part' }, 'x', 'y' } }," \
+  " { copy = 'y', from = 'x', nbytes = 4, at = '4 * part', when = 'part ~= 1' } } },"
+
+/* Launches of each iteration, which know its number; in odd ones buffers change places. */
+TEST(iterations_have_an_index) {
+  const gen_plan *p;
+  auto_street s =
+      street_mini(MINI_SET, MINI_INDEXED(", swap = { { 'x', 'y' } }"), "n=35 kind=safe");
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->n, 3 + 2 + 1); /* and the last stage */
+  assert_true(gen_plan_launches(p) == 6);
+  const size_t kernels[] = {0, 2, 3};
+  for (size_t k = 0; k < 3; k++) {
+    const gen_launch *l = &p->launches[kernels[k]];
+    assert_null(l->loop);
+    assert_int_equal(l->grid[0], 2 + k);
+    assert_int_equal(l->operands[0].bits, 8 * k);
+    assert_int_equal(l->operands[1].index, k % 2 ? 3 : 2);
+  }
+  assert_int_equal(p->launches[1].at[0], 0);
+  assert_int_equal(p->launches[4].at[0], 8);
+  auto_street fast = street_mini(MINI_SET, MINI_INDEXED(""), "n=35 kind=fast");
+  assert_ok(gen_plan_make(fast.g, &fast.c, &fast.a, &p, &fast.e), &fast.e);
+  assert_int_equal(p->n, 1);
+  auto_street many = street_mini(MINI_SET, MINI_INDEXED(""), "n=81930 kind=safe");
+  assert_fails(gen_plan_make(many.g, &many.c, &many.a, &p, &many.e), &many.e, ERR_TEMPLATE,
+               "it can be 0 to 8192");
+}
+
 TEST(wrong_loops_are_refused) {
   static const char *const wrong[][2] = {
       {MINI_LOOP("while_word = 'sums'"), "loops until a word is 0 are not supported yet"},
@@ -105,6 +136,9 @@ TEST(wrong_loops_are_refused) {
       {MINI_LOOP("times = 3, swap = { { 'n', 'y' } }"), "'n' is a scalar; swap exchanges buffers"},
       {MINI_LOOP("times = 3, swap = { { 'z', 'y' } }"), "there is no argument or workspace 'z'"},
       {MINI_LOOP("times = 3, often = 4"), "'often' means nothing here"},
+      {MINI_INDEXED(", graph = true"), "a graph cannot repeat one"},
+      {MINI_LOOP("times = 3, index = 'n'"), "there are two things called 'n'"},
+      {MINI_LOOP("times = 'part', index = 'part'"), "there is no 'part' here"},
       {"{ loop = { times = 3 }, stages = {} },", "there are no stages"},
       {"{ loop = { times = 3 } },", "'stages' is missing here"},
       {"{ loop = { times = 2 }, stages = { " MINI_LOOP("times = 3") " } },",

@@ -29,9 +29,10 @@ static void read_memset(gen_scope *s, gen_stage *stage) {
   }
 }
 
-/* { constant = "filter", from = "weights", nbytes = "4 * size" } */
+/* { constant = "filter", from = "weights", nbytes = "4 * size" }, and where in them: at, from_at */
 static void read_constant(gen_scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"constant", "from", "nbytes", "when", "stream", "after", NULL};
+  static const char *const keys[] = {"constant", "from",   "nbytes", "at", "from_at",
+                                     "when",     "stream", "after",  NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "constant");
@@ -50,6 +51,8 @@ static void read_constant(gen_scope *s, gen_stage *stage) {
   stage->operands = o;
   stage->n_operands = 1;
   stage->nbytes = gen_numeric_at(r, "nbytes", s->kinds);
+  stage->start[0] = gen_numeric_at(r, "at", s->kinds);
+  stage->start[1] = gen_numeric_at(r, "from_at", s->kinds);
   if (!stage->nbytes) {
     gen_bad(r, "'nbytes' is missing here: how many bytes of the buffer to copy");
   }

@@ -230,9 +230,26 @@ static void read_swaps(scope *s, gen_stage_loop *loop) {
   gen_leave(r);
 }
 
-/* { times = "steps", swap = { { "x", "y" } }, graph = "LOOP == 'graph'" } */
+/* The name by which stages read the number of the iteration; all loops have the same. */
+static bool read_index(scope *s) {
+  gen_reader *r = s->r;
+  if (!gen_enter(r, "index")) {
+    return false;
+  }
+  const char *name = gen_text(r, "index");
+  if (!gen_symbol_find(&r->t->symbols, name, GEN_SYMBOL_INDEX)) {
+    gen_declare(r, name, GEN_SYMBOL_INDEX, GEN_LOOP_INDEX);
+  }
+  if (r->t->pub.n_args > GEN_LOOP_INDEX) {
+    gen_bad(r, "with an index of loops, a template has at most %d arguments", GEN_LOOP_INDEX);
+  }
+  gen_leave(r);
+  return true;
+}
+
+/* { times = "steps", swap = { { "x", "y" } }, graph = "LOOP == 'graph'" }, or with an index */
 static gen_stage_loop *read_loop(scope *s) {
-  static const char *const keys[] = {"times", "swap", "graph", NULL};
+  static const char *const keys[] = {"times", "swap", "graph", "index", NULL};
   gen_reader *r = s->r;
   gen_stage_loop *loop = GEN_MAKE(r, gen_stage_loop, 1);
   gen_need(r, "loop");
@@ -246,6 +263,10 @@ static gen_stage_loop *read_loop(scope *s) {
   }
   read_swaps(s, loop);
   loop->graph = gen_condition_at(r, "graph", s->kinds);
+  loop->indexed = read_index(s);
+  if (loop->indexed && loop->graph) {
+    gen_bad(r, "iterations that read their index differ, so that a graph cannot repeat one");
+  }
   gen_leave(r);
   return loop;
 }
@@ -261,7 +282,10 @@ static size_t read_loop_stages(scope *s, gen_stage *out, size_t most) {
   if (s->loop) {
     gen_bad(r, "a loop in a loop is not supported");
   }
-  inner.loop = read_loop(s);
+  gen_stage_loop *loop = read_loop(s);
+  loop->when = read_when(s);
+  inner.loop = loop;
+  inner.kinds |= loop->indexed ? GEN_SYMBOL_INDEX : 0;
   inner.loop_when = gen_text_at(r, "when");
   gen_need(r, "stages");
   const size_t n = read_list(&inner, out, most);
