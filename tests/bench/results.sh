@@ -42,6 +42,7 @@ copy driver
 vector_add cub
 ripple textbook
 rgb_to_grey npp
+box_blur npp
 julia textbook
 '
 

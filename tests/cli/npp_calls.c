@@ -39,7 +39,11 @@ static void lay(bed *b, const char *family, const char *problem) {
     if (b->t->args[i].dir != GEN_SCALAR) {
       uint8_t *buffer = arena_new(&b->a, m->count * 4 + 4);
       for (uint64_t k = 0; k < m->count; k++) {
-        buffer[k] = (uint8_t)rand();
+        if (m->type == DTYPE_f32) {
+          ((float *)(void *)buffer)[k] = (float)(rand() % 99);
+        } else {
+          buffer[k] = (uint8_t)rand();
+        }
       }
       b->values[i] = (uintptr_t)buffer;
     }
@@ -92,6 +96,54 @@ TEST(rgb_to_grey) {
     }
     clear(&b);
   }
+}
+
+/* The mean of the pixels around (x, y), with those at the border repeated beyond it. */
+static double mean(const bed *b, int64_t x, int64_t y, bool is_float) {
+  const int64_t radius = peer_number(b->t, &b->p, "radius", 0), side = 2 * radius + 1;
+  const int64_t width = (int32_t)value(b, "width"), height = (int32_t)value(b, "height");
+  double sum = 0;
+  for (int64_t j = y - radius; j <= y + radius; j++) {
+    for (int64_t i = x - radius; i <= x + radius; i++) {
+      const int64_t u = i < 0 ? 0 : i < width ? i : width - 1;
+      const int64_t v = j < 0 ? 0 : j < height ? j : height - 1;
+      const uint8_t *p = bytes(b, "src") + (v * value(b, "src_pitch") + u) * (is_float ? 4 : 1);
+      sum += is_float ? *(const float *)(const void *)p : *p;
+    }
+  }
+  return sum / (double)(side * side);
+}
+
+TEST(box_blur) {
+  static const char *const problems[] = {"width=17 height=7 radius=2 border=replicate",
+                                         "width=9 height=5 radius=1 border=replicate dtype=f32"};
+  for (size_t i = 0; i < 4; i++) {
+    bed b;
+    lay(&b, "box_blur", problems[i % 2]);
+    call(&b, i < 2 ? &peer_npp : &peer_npp_advanced);
+    for (int64_t y = 0; y < (int32_t)value(&b, "height"); y++) {
+      for (int64_t x = 0; x < (int32_t)value(&b, "width"); x++) {
+        const int64_t at = y * value(&b, "dst_pitch") + x;
+        if (i % 2) {
+          assert_true(((const float *)(const void *)bytes(&b, "dst"))[at] ==
+                      (float)mean(&b, x, y, true));
+        } else {
+          assert_int_equal(bytes(&b, "dst")[at], (int)mean(&b, x, y, false));
+        }
+      }
+    }
+    clear(&b);
+  }
+}
+
+TEST(what_it_can_not_do_is_said) {
+  bed b;
+  peer it;
+  err e = {0};
+  lay(&b, "box_blur", "width=9 height=9 border=mirror");
+  assert_fails(peer_open(&peer_npp, b.t, &b.p, b.d, &it, &e), &e, ERR_USAGE, "not mirror");
+  peer_close(&it);
+  clear(&b);
 }
 
 int main(void) {

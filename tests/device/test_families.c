@@ -6,7 +6,7 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge)          \
+  X(argmax) X(box_blur) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge)          \
   X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan)                  \
   X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
 /* clang-format on */
@@ -92,6 +92,9 @@ static const struct {
     {"vector_add", "n=2^36 dtype=f64 align=1"},
     {"vector_add", "n=1 rows=2147483647 ld=7 dtype=f16"},
     {"rgb_to_grey", "width=0 height=0"},
+    {"box_blur", "width=0 height=0 radius=65536"},
+    {"box_blur", "width=1073741824 height=1073741824 radius=65536 dtype=f32 border=mirror"},
+    {"box_blur", "width=3 height=1073741824 align=1"},
     {"rgb_to_grey", "width=1073741824 height=1073741824 channels=4 weights=any align=1"},
     {"julia", "width=0 iterations=0"},
     {"julia", "width=2^16 iterations=2^30 accuracy=fma"},

@@ -40,9 +40,9 @@ struct npp {
   const routine *r;
   rt_device *d;
   context c;
-  size_t at[ARGS]; /* positions among the template's arguments */
-  int radius;
-  rt_ptr scratch; /* of the functions that take some */
+  size_t at[ARGS];  /* positions among the template's arguments */
+  int radius, size; /* size: bytes of a pixel of dst */
+  rt_ptr scratch;   /* of the functions that take some */
 };
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -63,8 +63,13 @@ static size2 size_of(const npp *x, const void *const *args) {
   return (size2){narrow(x, args, WIDTH), narrow(x, args, HEIGHT)};
 }
 
-#define FROM address(x, args, SRC), (int)wide(x, args, SRC_PITCH)
-#define TO address(x, args, DST), (int)wide(x, args, DST_PITCH)
+/* Ours are of elements, NPP's of bytes. */
+static int pitch(const npp *x, const void *const *args, int i) {
+  return (int)wide(x, args, i) * x->size;
+}
+
+#define FROM address(x, args, SRC), pitch(x, args, SRC_PITCH)
+#define TO address(x, args, DST), pitch(x, args, DST_PITCH)
 
 /* ---- the functions --------------------------------------------------------------------------- */
 
@@ -204,7 +209,7 @@ static void fill_context(npp *x) {
 
 static int launch(void *self, rt_stream s, const void *const *args, err *e) {
   npp *x = self;
-  if (wide(x, args, SRC_PITCH) > INT_MAX || wide(x, args, DST_PITCH) > INT_MAX) {
+  if (wide(x, args, SRC_PITCH) > INT_MAX / 4 || wide(x, args, DST_PITCH) > INT_MAX / 4) {
     return err_set(e, ERR_USAGE, "NPP's pitches have 32 bits");
   }
   x->c.stream = s;
@@ -258,6 +263,7 @@ static int open_npp(const routine *routines, const gen_template *t, const gen_pr
   x->d = d;
   x->radius = (int)peer_number(t, p, "radius", 0);
   TRY(find_routine(routines, t, p, &x->r, e));
+  x->size = strcmp(x->r->choice, "f32") ? 1 : 4;
   TRY(check_problem(t, p, e));
   TRY(positions(x, t, e));
   TRY(load(x, e));

@@ -1,0 +1,159 @@
+-- box_blur: each pixel becomes the mean of the (2 radius + 1)^2 pixels around it.
+--
+-- Means of bytes are truncated; the result is exact. Beyond the border there is nothing, and a mean is of the pixels
+-- that there are (shrink), zeros, the pixels at the border (replicate), or the image mirrored at the middle of these.
+--
+-- ALG=direct is the textbook's kernel, which reads the whole window of each pixel. ALG=mma adds bytes by tensor
+-- cores, a row that enters the windows and one that leaves them at a time, whatever the radius.
+
+local SIZE = "sel(dtype == 'u8', 1, 4)" -- bytes of a pixel
+local BITS32 = "(2 * radius + 1) * (2 * radius + 1) * 255 < 2^32"
+
+local function stage(grid, block)
+  return { { kernel = "box_blur", grid = grid, block = block, early = "EARLY",
+    args = { "width", "height", "radius", "src", "src_pitch", "dst", "dst_pitch" } } }
+end
+
+-- For sizes without a tuned result.
+local SUGGESTED = {}
+for _, strip in ipairs { { 512, "> 2^27" }, { 128, "> 2^24" }, { 64, "> 2^22" }, { 32, "> 0" } } do
+  SUGGESTED[#SUGGESTED + 1] = { when = "width * height " .. strip[2], ALG = "mma", WARPS = 4, STRIP = strip[1],
+    ROWS = 4, AHEAD = 16, STORE = "plain" }
+end
+
+return {
+  name = "box_blur",
+  version = 1,
+  brief = "each pixel becomes the mean of those around it",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 3",
+
+  problem = {
+    { "width", 0, 2^30, default = 3840, brief = "pixels of a row" },
+    { "height", 0, 2^30, default = 2160, brief = "rows" },
+    { "radius", 0, 2^16, default = 3, brief = "pixels on either side that count" },
+    { "border", { "shrink", "replicate", "zero", "mirror" }, default = "shrink",
+      like = { replicate = "shrink", zero = "shrink", mirror = "shrink" }, brief = "what is beyond the image" },
+    { "dtype", { "u8", "f32" }, default = "u8", brief = "type of a pixel" },
+    { "align", { 16, 8, 4, 2, 1 }, default = "pow2div(max(width * " .. SIZE .. ", 1), 16)",
+      brief = "bytes that src, dst and the pitches are aligned to" },
+  },
+
+  args = {
+    { "width", "i32", value = "width" },
+    { "height", "i32", value = "height" },
+    { "radius", "i32", value = "radius" },
+    { "src", "dtype", "in", count = "src_pitch * max(0, height - 1) + width",
+      fill = { "uniform", 0, "sel(dtype == 'u8', 255, 1)" } },
+    { "src_pitch", "i64", sample = "roundup(width, max(1, align // " .. SIZE .. "))",
+      brief = "pixels from a row to the next" },
+    { "dst", "dtype", "out", count = "dst_pitch * max(0, height - 1) + width" },
+    { "dst_pitch", "i64", sample = "roundup(width, max(1, align // " .. SIZE .. "))" },
+  },
+
+  call = { "dtype", "width", "height", "radius", "border", "src", "src_pitch", "dst", "dst_pitch",
+    align = "min(min(pow2div(src, 16), pow2div(src_pitch * (" .. SIZE .. "), 16)), "
+      .. "min(pow2div(dst, 16), pow2div(dst_pitch * (" .. SIZE .. "), 16)))" },
+
+  call_require = {
+    { "src_pitch is less than the pixels of a row", "src_pitch >= width" },
+    { "dst_pitch is less than the pixels of a row", "dst_pitch >= width" },
+  },
+
+  space = {
+    { "ALG", { "direct", "mma" }, "the whole window for each pixel, or sums by tensor cores" },
+  },
+
+  derive = {
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+  },
+
+  require = {},
+
+  default = { ALG = "direct" },
+  untuned = SUGGESTED,
+  textbook = { BLOCK_X = 16, BLOCK_Y = 16 },
+
+  algorithms = {
+    direct = {
+      space = {
+        { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads per block along a row" },
+        { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "threads per block along a column" },
+        { "RADIUS", { "argument", "constant" }, "the radius as an argument of the kernel, or a constant" },
+      },
+      derive = {
+        { "WIDE", "not (" .. BITS32 .. ")" }, -- sums of 64 bits
+        { "R", "sel(RADIUS == 'constant', radius, -1)" },
+      },
+      require = {
+        { "BLOCK_X * BLOCK_Y is not between 32 and the device's threads per block",
+          "BLOCK_X * BLOCK_Y >= 32 and BLOCK_X * BLOCK_Y <= dev_threads_block" },
+        { "RADIUS=constant needs radius <= 15", "RADIUS == 'argument' or radius <= 15" },
+      },
+      default = { BLOCK_X = 16, BLOCK_Y = 16, RADIUS = "argument" },
+      source = "box_blur_direct.cu",
+      stages = stage({ "ceildiv(width, BLOCK_X) * min(height, 1)", "min(ceildiv(height, BLOCK_Y), 65535)" },
+        { "BLOCK_X", "BLOCK_Y" }),
+    },
+    mma = {
+      space = {
+        { "WARPS", { 1, 2, 4, 8 }, "warps per block, side by side" },
+        { "STRIP", { 8, 16, 32, 64, 128, 256, 512, 1024 }, "rows of a block" },
+        { "ROWS", { 1, 2, 4, 8 }, "rows loaded before the first is added" },
+        { "AHEAD", { 0, 8, 16, 32 }, "prefetch distance, in rows" },
+        { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+      },
+      derive = {
+        { "CHUNKS", "1 + ceildiv(radius, 16)" }, -- of 32 bytes around 32 pixels
+        { "K", "32 * CHUNKS" },
+        { "WORD", "align" },
+      },
+      require = {
+        { "ALG=mma needs compute capability 8.0", "dev_cc >= 80" },
+        { "ALG=mma needs dtype=u8", "dtype == 'u8'" },
+        { "ALG=mma needs radius <= 48, so that means are exact and matrices fit the registers", "radius <= 48" },
+        { "ROWS rows exceed the registers", "ROWS * CHUNKS <= 16" },
+        { "STRIP of few rows needs few rows in the image", "STRIP * 512 >= height" },
+        { "STRIP is twice the rows of the image or more", "STRIP == 8 or STRIP < 2 * height" },
+        { "ROWS exceeds STRIP", "ROWS <= STRIP" },
+        { "the strips need more blocks than a grid may have", "ceildiv(height, STRIP) <= 65535" },
+      },
+      default = { WARPS = 4, STRIP = 64, ROWS = 2, AHEAD = 0, STORE = "plain" },
+      source = "box_blur_mma.cu",
+      stages = stage({ "ceildiv(width, 256 * WARPS) * min(height, 1)", "ceildiv(height, STRIP)" }, "32 * WARPS"),
+    },
+  },
+
+  -- One thread per pixel.
+  reference = {
+    stages = {
+      { kernel = "reference", grid = { "ceildiv(width, 128) * min(height, 1)", "min(height, 65535)" }, block = 128,
+        args = { "width", "height", "radius", "src", "src_pitch", "dst", "dst_pitch" } },
+    },
+    source = "box_blur_reference.cu",
+  },
+
+  cases = {
+    {},
+    { src_pitch = "roundup(width, max(1, align // " .. SIZE .. ")) + 3 * align",
+      dst_pitch = "roundup(width, max(1, align // " .. SIZE .. ")) + align" },
+  },
+
+  -- Bytes are equal. A sum of f32 is of rows of 2 radius + 1 numbers up to 1, each rounded by 2^-24 of it at most.
+  tolerance = { abs = "sel(dtype == 'u8', 0.25, (4 * radius + 8) * 2^-24)", rel = 0 },
+
+  flops = "width * height * (2 * (2 * radius + 1) + 1)",
+  bytes = "2 * width * height * " .. SIZE,
+
+  sizes = {
+    emu = { "width=76 height=62", "width=41 height=23 radius=1 border=replicate", "width=300 height=9 radius=20 border=mirror",
+      "width=64 height=33 radius=2 border=zero align=1", "width=33 height=20 radius=2 dtype=f32",
+      "width=5 height=3 radius=9 border=mirror" },
+    test = { "width=0 height=0", "width=0 height=3", "width=5 height=0", "width=1 height=1", "width=76 height=62 radius=0",
+      "width=1500 height=2000", "width=1021 height=211 align=1 border=mirror", "width=1920 height=300 radius=31",
+      "width=512 height=517 radius=15 border=replicate", "width=300 height=200 radius=300 border=zero",
+      "width=1 height=3000 radius=7", "width=4001 height=1 radius=7 border=mirror",
+      "width=640 height=480 radius=5 dtype=f32 border=replicate", "width=777 height=400 radius=48" },
+    bench = { "width=1920 height=1080", "width=3840 height=2160 radius=7", "width=7680 height=4320 radius=15",
+      "width=16384 height=16384 radius=1", "width=16384 height=16384 radius=31" },
+  },
+}

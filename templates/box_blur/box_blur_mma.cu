@@ -1,0 +1,309 @@
+// box_blur_mma.cu -- sums of bytes by tensor cores. A warp has 8 segments of 32 pixels side by side, and moves down
+// STRIP rows. What a row adds to the sums of a segment's windows is a product: of a matrix of ones and zeros, 32
+// windows by the K bytes around the segment, with the bytes as a column of another, one column a segment. The row
+// that enters is multiplied so, that which leaves with -1, and both are added to the same sums.
+#include "pdl.cuh"
+#include "mma_bytes.cuh"
+#include "box_blur_border.cuh"
+
+constexpr int SEGMENT = 32, SEGMENTS = 8, HALO = (K - SEGMENT) / 2, PAIRS = CHUNKS / 2;
+
+// The bytes of a lane's share of a row: of each 64 bytes around the segment 16, of the last 32, where
+// CHUNKS is odd, 8.
+struct share {
+  unsigned words[2 * CHUNKS];
+};
+
+// Place of byte 4 reg of chunk c in the segment's K bytes.
+__device__ __forceinline__ int place_of(int c, int reg, int place) {
+  if (c < 2 * PAIRS) return c / 2 * 64 + 16 * place + 8 * (c % 2) + 4 * reg;
+  return c * 32 + 8 * place + 4 * reg;
+}
+
+// N bytes of the row from x on, that are all in it.
+template <int N>
+__device__ __forceinline__ void load_inside(unsigned *to, const unsigned char *from) {
+  if constexpr (WORD >= N && N == 16) {
+    *reinterpret_cast<uint4 *>(to) = __ldg(reinterpret_cast<const uint4 *>(from));
+  } else if constexpr (WORD >= 8) {
+#pragma unroll
+    for (int i = 0; i < N; i += 8) {
+      *reinterpret_cast<uint2 *>(to + i / 4) = __ldg(reinterpret_cast<const uint2 *>(from + i));
+    }
+  } else if constexpr (WORD == 4) {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) to[i / 4] = __ldg(reinterpret_cast<const unsigned *>(from + i));
+  } else {
+#pragma unroll
+    for (int i = 0; i < N; i += 4) {
+      to[i / 4] = __ldg(from + i) | __ldg(from + i + 1) << 8 | __ldg(from + i + 2) << 16 |
+                  (unsigned)__ldg(from + i + 3) << 24;
+    }
+  }
+}
+
+// Does the row have some, but not all of N bytes from x on, or all by mirroring? They are gathered one by one.
+template <int N>
+__device__ __forceinline__ bool is_gathered(int x, int width) {
+  const bool all = x >= 0 && x + N <= width, none = x + N <= 0 || x >= width;
+  return BORDER == BORDER_mirror ? !all : !all && !none;
+}
+
+// A lane's place in shared memory for what it gathers.
+struct alignas(16) slot {
+  unsigned words[4 * PAIRS + (CHUNKS % 2 ? 4 : 0)];
+};
+
+template <int N>
+__device__ __noinline__ void gather(unsigned *to, const unsigned char *row, int x, int width) {
+  unsigned char bytes[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    const int u = inside(x + i, width);
+    bytes[i] = u >= 0 ? __ldg(row + u) : 0;
+  }
+#pragma unroll
+  for (int i = 0; i < N; i++) reinterpret_cast<unsigned char *>(to)[i] = bytes[i];
+}
+
+template <int N>
+__device__ __forceinline__ void load_bytes(unsigned *to, const unsigned char *row, int x, int width,
+                                           unsigned *slot) {
+  if (x >= 0 && x + N <= width) {
+    load_inside<N>(to, row + x);
+  } else if (is_gathered<N>(x, width)) {
+    gather<N>(slot, row, x, width);
+#pragma unroll
+    for (int i = 0; i < N / 4; i++) to[i] = slot[i];
+  } else if (BORDER == BORDER_replicate) {
+    const unsigned four = __ldg(row + (x < 0 ? 0 : width - 1)) * 0x01010101u;
+#pragma unroll
+    for (int i = 0; i < N / 4; i++) to[i] = four;
+  }
+}
+
+struct image {
+  const unsigned char *src;
+  long long pitch;
+  int width, height;
+};
+
+// Of row y from x on, both of which may be outside.
+__device__ __forceinline__ share load_any(const image &m, int y, int x, int place, slot *mine) {
+  share s = {};
+  const int v = inside(y, m.height);
+  if (v >= 0) {
+    const unsigned char *row = m.src + v * m.pitch;
+#pragma unroll
+    for (int p = 0; p < PAIRS; p++) {
+      load_bytes<16>(s.words + 4 * p, row, x + 64 * p + 16 * place, m.width, mine->words + 4 * p);
+    }
+    if constexpr (CHUNKS % 2) {
+      load_bytes<8>(s.words + 4 * PAIRS, row, x + 64 * PAIRS + 8 * place, m.width,
+                    mine->words + 4 * PAIRS);
+    }
+  }
+  return s;
+}
+
+// The same where all bytes are inside.
+__device__ __forceinline__ share load_share(const unsigned char *from, int place) {
+  share s;
+#pragma unroll
+  for (int p = 0; p < PAIRS; p++) load_inside<16>(s.words + 4 * p, from + 64 * p + 16 * place);
+  if constexpr (CHUNKS % 2) load_inside<8>(s.words + 4 * PAIRS, from + 64 * PAIRS + 8 * place);
+  return s;
+}
+
+// Ones where the window of the segment's pixel 4 quad + 2 m + h has the byte.
+__device__ __forceinline__ unsigned ones(int pixel, int at, int radius) {
+  unsigned word = 0;
+#pragma unroll
+  for (int i = 0; i < 4; i++) word |= (abs(at + i - HALO - pixel) <= radius ? 1u : 0u) << 8 * i;
+  return word;
+}
+
+struct bands {
+  unsigned of[CHUNKS][2][4];
+};
+
+__device__ __forceinline__ void add(int (&sums)[2][4], const bands &b, const share &s) {
+#pragma unroll
+  for (int c = 0; c < CHUNKS; c++) {
+#pragma unroll
+    for (int m = 0; m < 2; m++) mma_bytes(sums[m], b.of[c][m], s.words[2 * c], s.words[2 * c + 1]);
+  }
+}
+
+// The sums begin with the bits of 2^23 as a float, and so are 2^23 more as floats. With a half more a mean
+// is between whole numbers by more than its rounding; added to 2^23 and rounded down it is in the low byte.
+constexpr int BIAS = 0x4b000000;
+__device__ __forceinline__ unsigned mean(int sum, float inverse) {
+  return __float_as_uint(__fmaf_rd(__int_as_float(sum) - (0x1p23f - 0.5f), inverse, 0x1p23f));
+}
+
+// "rcp.approx": relative error at most 2^-23, of a level 2^-15, which is less than half a pixel's share of
+// up to 97 x 97.
+__device__ __forceinline__ float reciprocal(float x) {
+  float y;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ __forceinline__ unsigned pack(unsigned a, unsigned b, unsigned c, unsigned d) {
+  return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+
+__device__ __forceinline__ void store_word(unsigned char *to, unsigned levels) {
+  if constexpr (WORD < 4) {
+#pragma unroll
+    for (int i = 0; i < 4; i++) to[i] = (unsigned char)(levels >> 8 * i);
+  } else if constexpr (STORE == STORE_streaming) {
+    __stcs(reinterpret_cast<unsigned *>(to), levels);
+  } else {
+    *reinterpret_cast<unsigned *>(to) = levels;
+  }
+}
+
+// A warp on its way down a strip. Each lane loads of one segment, and stores four pixels of two.
+struct walker {
+  image m;
+  unsigned char *dst;
+  long long dst_pitch;
+  int left, radius, quad, place;
+  bands enter, leave;
+  int sums[2][4];
+
+  __device__ __forceinline__ int from() const { return left + quad * SEGMENT - HALO; }
+  __device__ __forceinline__ int column() const { return left + 2 * place * SEGMENT + 4 * quad; }
+
+  __device__ __forceinline__ void make_bands() {
+#pragma unroll
+    for (int c = 0; c < CHUNKS; c++) {
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        // Through a shuffle, or the compiler computes it again in every loop.
+        const unsigned word = __shfl_sync(
+            0xffffffff, ones(4 * quad + i / 4 * 2 + i % 2, place_of(c, i % 4 / 2, place), radius),
+            4 * quad + place);
+        enter.of[c][i / 4][i % 4] = word;
+        leave.of[c][i / 4][i % 4] = word * 255;
+      }
+    }
+  }
+
+  // Results i to i + 3 of segment 2 place + s: of accumulators' rows quad and quad + 8.
+  __device__ __forceinline__ unsigned levels(int s, const float (&inverse)[4]) const {
+    return pack(mean(sums[0][s], inverse[0]), mean(sums[0][s + 2], inverse[1]),
+                mean(sums[1][s], inverse[2]), mean(sums[1][s + 2], inverse[3]));
+  }
+
+  // Some pixels, or pixels of their windows, may be outside.
+  __device__ __forceinline__ void store_any(int y) const {
+    const int rows = counted(y, m.height, radius);
+#pragma unroll
+    for (int s = 0; s < 2; s++) {
+      const int x = column() + s * SEGMENT;
+      unsigned char *to = dst + y * dst_pitch + x;
+      float inverse[4];
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        inverse[i] = reciprocal((float)(rows * counted(min(x + i, m.width - 1), m.width, radius)));
+      }
+      const unsigned four = levels(s, inverse);
+      if (x + 4 <= m.width) {
+        store_word(to, four);
+      } else {
+        for (int i = 0; i < m.width - x; i++) to[i] = (unsigned char)(four >> 8 * i);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void store_inside(unsigned char *to, float inverse) const {
+    const float four[4] = {inverse, inverse, inverse, inverse};
+    store_word(to, levels(0, four));
+    store_word(to + SEGMENT, levels(1, four));
+  }
+
+  // The lines of a row that comes, on their way to the second-level cache.
+  __device__ __forceinline__ void prefetch(int y) const {
+    const int lane = 4 * quad + place;
+    if (AHEAD > 0 && lane * 128 < SEGMENT * SEGMENTS + 2 * HALO) {
+      const unsigned char *line = m.src + min(y, m.height - 1) * m.pitch + left - HALO + 128 * lane;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+    }
+  }
+
+  __device__ __forceinline__ void enter_any(int y, slot *mine) {
+    add(sums, enter, load_any(m, y, from(), place, mine));
+  }
+
+  __device__ __forceinline__ void enter_inside(int y) {
+    const unsigned char *in = m.src + y * m.pitch + from();
+    share s[ROWS];
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) s[k] = load_share(in + k * m.pitch, place);
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) add(sums, enter, s[k]);
+  }
+
+  __device__ __forceinline__ void step_any(int y, slot *mine) {
+    enter_any(y + radius, mine);
+    store_any(y);
+    add(sums, leave, load_any(m, y - radius, from(), place, mine));
+  }
+
+  __device__ __forceinline__ void step_inside(int y, float inverse) {
+    const unsigned char *in = m.src + (y + radius) * m.pitch + from(),
+                        *out = m.src + (y - radius) * m.pitch + from();
+    unsigned char *to = dst + y * dst_pitch + column();
+    share enters[ROWS], leaves[ROWS];
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+      enters[k] = load_share(in + k * m.pitch, place);
+      leaves[k] = load_share(out + k * m.pitch, place);
+    }
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) prefetch(y + radius + k + AHEAD);
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+      add(sums, enter, enters[k]);
+      store_inside(to + k * dst_pitch, inverse);
+      add(sums, leave, leaves[k]);
+    }
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+    box_blur(int width, int height, int radius, const unsigned char *__restrict__ src,
+             long long src_pitch, unsigned char *__restrict__ dst, long long dst_pitch) {
+  __shared__ slot slots[32 * WARPS];
+  src += pdl_wait();
+  const int lane = threadIdx.x % 32,
+            left = (blockIdx.x * WARPS + threadIdx.x / 32) * (SEGMENT * SEGMENTS);
+  if (left >= width) return;
+  slot *mine = slots + threadIdx.x;
+  walker w = {{src, src_pitch, width, height}, dst, dst_pitch, left, radius, lane / 4, lane % 4};
+  w.make_bands();
+#pragma unroll
+  for (int i = 0; i < 8; i++) w.sums[i / 4][i % 4] = BIAS;
+  const int top = blockIdx.y * STRIP, bottom = min(top + STRIP, height);
+  const bool is_inside = left >= HALO && left + SEGMENT * SEGMENTS + HALO <= width;  // columns
+  for (int y = top - radius; y < top + radius;) {  // the first window but its last row
+    if (is_inside && y >= 0 && y + ROWS <= min(top + radius, height)) {
+      w.enter_inside(y);
+      y += ROWS;
+    } else {
+      w.enter_any(y++, mine);
+    }
+  }
+  const float inverse = reciprocal((float)((2 * radius + 1) * (2 * radius + 1)));
+  for (int y = top; y < bottom;) {
+    if (is_inside && y >= radius && y + ROWS <= min(bottom, height - radius)) {
+      w.step_inside(y, inverse);
+      y += ROWS;
+    } else {
+      w.step_any(y++, mine);
+    }
+  }
+}
