@@ -21,10 +21,18 @@ static void check_address(gen_instance *g, const gen_stage *s, const gen_stage_o
   }
 }
 
-/* The argument's count is known here where only the problem decides it. */
+/* How many elements it has, where only the problem decides it; else INT64_MAX. */
+static int64_t count_of(gen_instance *g, uint32_t arg) {
+  const gen_expr *count = g->t->args[arg].count;
+  const bool known = gen_expr_reads_only(count, GEN_READS_PROBLEM);
+  if (known) {
+    gen_derive_for(g, count);
+  }
+  return known ? gen_expr_integer(&g->t->box, count) : INT64_MAX;
+}
+
 static void check_contents(gen_instance *g, const gen_stage *s, const gen_stage_operand *o,
                            uint32_t nbytes) {
-  const gen_expr *count = g->t->args[o->index].count;
   const char *name = g->t->pub.args[o->index].name;
   const int64_t n = nbytes / (int64_t)dtype_nbytes(gen_element_type(g, o->element));
   if (!gen_is_on_host(g, o)) {
@@ -33,7 +41,7 @@ static void check_contents(gen_instance *g, const gen_stage *s, const gen_stage_
              "'require' what its 'host' says",
              s->kernel, name);
   }
-  if (gen_expr_reads_only(count, GEN_READS_PROBLEM) && n > gen_expr_integer(&g->t->box, count)) {
+  if (n > count_of(g, o->index)) {
     gen_fail(&g->t->box, ERR_TEMPLATE, s->at, "%s takes %lld elements of %s, which has fewer",
              s->kernel, (long long)n, name);
   }
@@ -81,9 +89,28 @@ static void check_memory(gen_instance *g, const gen_stage *s) {
   }
 }
 
+/* No device checks accesses to the host's memory. */
+static void check_extents(gen_instance *g, const gen_stage *s, const gen_launch *l) {
+  for (size_t i = 0; i < s->n_operands; i++) {
+    const gen_stage_operand *o = &s->operands[i];
+    if (!gen_is_on_host(g, o)) {
+      continue;
+    }
+    const uint64_t size = dtype_nbytes(gen_element_type(g, g->t->args[o->index].element));
+    const uint64_t n = (uint64_t)count_of(g, o->index);
+    if (n <= INT64_MAX / size && (l->at[i] > n * size || l->nbytes > n * size - l->at[i])) {
+      gen_fail(&g->t->box, ERR_TEMPLATE, s->at,
+               "a copy of %llu bytes from byte %llu of %s, which has %llu",
+               (unsigned long long)l->nbytes, (unsigned long long)l->at[i],
+               g->t->pub.args[o->index].name, (unsigned long long)(n * size));
+    }
+  }
+}
+
 void gen_plan_check(gen_instance *g, const gen_stage *s, const gen_launch *l) {
   if (!s->kernel) {
     check_memory(g, s);
+    check_extents(g, s, l);
   } else if (l->operands) {
     check_kernel(g, s, l);
   }

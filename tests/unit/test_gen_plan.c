@@ -245,6 +245,9 @@ TEST(arguments_of_the_host_have_no_address_for_kernels) {
        "the parameters of k take 36000 bytes; at most 32764"},
       {"{ copy = 'h', from = 'f', nbytes = 4 }", "", "a copy within the host's memory"},
       {"{ copy = 'w', at = 25, from = 'f', nbytes = 4 }", "", "nbytes is 4; it can be 0 to 3"},
+      {"{ copy = 'w', from = 'f', from_at = 20, nbytes = 12 }", "",
+       "a copy of 12 bytes from byte 20 of f, which has 28"},
+      {"{ constant = 'c', from = 'd', nbytes = 60 }", "", "a copy of 60 bytes from byte 0 of d"},
       {"{ memset = 'h', nbytes = 4 }", "", "memset cannot set the host's memory"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     auto_street s = street_hosted(wrong[i][0], wrong[i][1]);

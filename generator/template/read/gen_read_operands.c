@@ -266,7 +266,7 @@ static gen_stage_operand read_contents(gen_scope *s) {
     gen_bad(r, "the reference takes the address of '%s', which is on the device for it", name);
   }
   if (!is_arg(&r->t->pub, name, &o.index) || !r->t->pub.args[o.index].host ||
-      r->t->pub.args[o.index].dir != GEN_IN) {
+      r->t->pub.args[o.index].dir != GEN_IN || r->t->pub.args[o.index].optional) {
     gen_bad(
         r,
         "'%s' cannot be passed by value: this needs an argument { \"%s\", type, \"in\", count = "
