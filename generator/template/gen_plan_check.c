@@ -21,14 +21,12 @@ static void check_address(gen_instance *g, const gen_stage *s, const gen_stage_o
   }
 }
 
-/* How many elements it has, where only the problem decides it; else INT64_MAX. */
+/* How many elements a buffer has that may be on the host. */
 static int64_t count_of(gen_instance *g, uint32_t arg) {
   const gen_expr *count = g->t->args[arg].count;
-  const bool known = gen_expr_reads_only(count, GEN_READS_PROBLEM);
-  if (known) {
-    gen_derive_for(g, count);
-  }
-  return known ? gen_expr_integer(&g->t->box, count) : INT64_MAX;
+  gen_derive_for(g, count);
+  const int64_t n = gen_expr_integer(&g->t->box, count);
+  return n > 0 ? n : 0;
 }
 
 static void check_contents(gen_instance *g, const gen_stage *s, const gen_stage_operand *o,

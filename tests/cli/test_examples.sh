@@ -172,6 +172,9 @@ wrong_bound '/magnitude\[i\] = /d' "which may differ by 0 (case 0)"
 wrong_bound 's/= (float)all/= i == 70 ? nanf("") : (float)all/' "the reference: the bound of to[70] is nan (case 0)"
 wrong_bound 's/= (float)all/= i == 70 ? -1 : (float)all/' "the reference: the bound of to[70] is -1 (case 0)"
 wrong_bound 's/"f32", "width \* height"/"f32", "width"/' "the bound 'magnitude' has 33 elements, 'to' has 561"
+sed 's/{ "f", "f32", "in", count = "2 \* r + 1"/{ "len", "i32", sample = 7 }, { "f", "f32", "in", count = "len"/' examples/smooth.lua \
+  >"$folder/len.lua"
+prints "its count can read fields only" sh -c "$autotune check $folder/len.lua 2>&1 || true"
 checked smooth "n=3000 taps=host" "n=7 r=4090 taps=host" "n=3 r=8191"
 smooth='
 int main(void) {

@@ -176,6 +176,9 @@ static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   rule->shift = gen_numeric_at(r, "shift", GEN_READS_CASE);
   rule->host = gen_condition_at(r, "host", GEN_READS_PROBLEM);
   arg->host = rule->host;
+  if (rule->host && !gen_expr_reads_only(rule->count, GEN_READS_PROBLEM)) {
+    gen_bad(r, "'%s' may be in the host's memory: its count can read fields only", arg->name);
+  }
   if (rule->overwritten && arg->dir != GEN_INOUT) {
     gen_bad(r, "'overwritten' is for inout buffers; in is never and out always overwritten");
   }
