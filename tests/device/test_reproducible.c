@@ -138,6 +138,17 @@ BED_TEST(sums_do_not_depend_on_the_alignment) {
   }
 }
 
+BED_TEST(dot_products_do_not_depend_on_increments) {
+  static const char *const finishes[] = {"FINISH=wait", "FINISH=last_block", "FINISH=two_launch"};
+  expected x = {.differ = NONE_MAY};
+  for (int i = 0; i < 3; i++) {
+    call c = dot_call(b, i == 1 ? "align=1 reproducible=shape" : "align=4 reproducible=shape",
+                      "f64", 9001, i / 2 + 1);
+    for_each_config(b, &c, finishes[i], compare, &x);
+    call_clear(b, &c);
+  }
+}
+
 BED_TEST(sums_may_differ_otherwise) {
   static const char *const configs[] = {"BLOCK=64,VEC=1", "BLOCK=256,VEC=2",
                                         "BLOCK=1024,BLOCKS=2,VEC=1"};

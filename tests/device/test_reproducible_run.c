@@ -82,7 +82,9 @@ BED_TEST(launches_of_sums_have_equal_bits) {
   static const char *const scan[] = {"ALG=chained,BLOCK=64,ITEMS=8", "ALG=gather,BLOCK=64,ITEMS=8"};
   static const surroundings p = {3000, 750};
   static const char *const tiles[] = {"ALG=tiles,LANES=8,BLOCK=64"};
+  static const char *const dot[] = {"FINISH=wait,BLOCK=64,COARSE=1"};
   check_run(b, reduce_call(b, "reproducible=run", "f32", 90001), reduce, N_OF(reduce));
+  check_run(b, dot_call(b, "reproducible=run", "f64", 90001, 1), dot, N_OF(dot));
   check_run(b, scan_call(b, "reproducible=run", "f32", 20011, 0), scan, N_OF(scan));
   check_run(b, segments_call(b, "segmented_reduce", "run", 2500, &p), tiles, N_OF(tiles));
   check_run(b, segments_call(b, "segmented_scan", "run", 2500, &p), NULL, 0);
@@ -110,6 +112,8 @@ static void assert_excluded(bed *b, const char *family, const char *problem, con
 BED_TEST(sums_in_the_order_of_arrival_are_excluded) {
   assert_excluded(b, "reduce", "n=9000", "FINISH=atomic");
   assert_excluded(b, "reduce", "n=9000", "FINISH=accumulate");
+  assert_excluded(b, "dot", "n=9000", "FINISH=atomic");
+  assert_excluded(b, "dot", "n=9000", "FINISH=accumulate");
   assert_excluded(b, "scan", "n=90000 dtype=f32", "ALG=lookback");
   assert_excluded(b, "segmented_scan", "n=9000 segments=10 dtype=f32",
                   "ALG=lookback,BLOCK=256,ITEMS=4");
