@@ -98,7 +98,7 @@ return {
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "BLOCKS blocks exceed the threads of a multiprocessor",
       "BLOCK * RESIDENT <= dev_threads_sm or RESIDENT == 1" },
-    { "fewer blocks than multiprocessors", "PER == 'multiprocessor'", advice = true },
+    { "fewer blocks than multiprocessors", "PER == 'multiprocessor'", advice = "search" },
     { "x and y are not contiguous, or not aligned to VEC elements", "VEC <= sel(unit == 1, align, 1)" },
     { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
     { "COARSE vectors of VEC elements exceed the registers",

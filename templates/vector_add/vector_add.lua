@@ -96,8 +96,8 @@ return {
     { "START=early needs compute capability 9.0", "START == 'after' or dev_cc >= 90" },
     { "BLOCKS blocks exceed the threads of a multiprocessor",
       "PER == 'device' or ALG ~= 'grid_stride' or BLOCKS == 1 or BLOCK * BLOCKS <= dev_threads_sm" },
-    { "BLOCK < 32 leaves lanes of warps idle", "BLOCK >= 32", advice = true },
-    { "fewer blocks than multiprocessors", "PER == 'multiprocessor' or BLOCKS >= dev_sms", advice = true },
+    { "BLOCK < 32 leaves lanes of warps idle", "BLOCK >= 32", advice = "search" },
+    { "fewer blocks than multiprocessors", "PER == 'multiprocessor' or BLOCKS >= dev_sms", advice = "search" },
   },
 
   default = { ALG = "grid2d", BLOCK = 256, VEC = 1, COARSE = 1, LOAD = "plain", STORE = "plain", START = "after",
@@ -130,8 +130,8 @@ return {
         { "a block of BLOCK_X * BLOCK_Y threads exceeds the device's threads per block",
           "BLOCK_X * BLOCK_Y <= dev_threads_block" },
         { "a grid has fewer than 2^31 blocks", "n < 2^31 * TILE" },
-        { "fewer than 32 threads per block", "BLOCK_X * BLOCK_Y >= 32", advice = true },
-        { "BLOCK_Y has more rows than the matrix", "BLOCK_Y < 2 * rows or BLOCK_Y == 1", advice = true },
+        { "fewer than 32 threads per block", "BLOCK_X * BLOCK_Y >= 32", advice = "search" },
+        { "BLOCK_Y has more rows than the matrix", "BLOCK_Y < 2 * rows or BLOCK_Y == 1", advice = "search" },
       },
       source = "vector_add_rows.cu",
       stages = {
