@@ -2,15 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "gen_tmpl.h"
+#include "gen_numbers.h"
 
 static double number(gen_instance *g, const gen_expr *x, double preset, double least, double most,
                      const gen_generator_rule *rule, const char *what) {
-  double v = preset;
-  if (x) {
-    gen_derive_for(g, x);
-    v = gen_expr_real(&g->t->box, x);
-  }
+  const double v = x ? gen_real(g, x) : preset;
   if (!(v >= least && v <= most)) {
     gen_fail(&g->t->box, ERR_TEMPLATE, rule->at, "%s is %g; it can be %g to %g", what, v, least,
              most);

@@ -1,9 +1,10 @@
-/* What a configuration launches, and with which arguments tests and timing call it. */
+/* What a configuration launches. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "gen_numbers.h"
 #include "gen_plan_check.h"
 
 /* CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability": the same for
@@ -11,7 +12,7 @@
 static const int64_t GRID_MAX[3] = {2147483647, 65535, 65535};
 static const int64_t BLOCK_MAX[3] = {1024, 1024, 64};
 
-enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128, MAX_SHIFT = 256 };
+enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128 };
 
 typedef struct job {
   gen_instance *g;
@@ -19,75 +20,13 @@ typedef struct job {
   const gen_program *program;
   arena *a;
   const gen_plan **plan;
-  size_t index;          /* of the case */
-  const uint64_t *given; /* scalars of a call, instead of the case's; may be NULL */
-  const gen_data **data;
   const gen_expr *residual; /* checks: what is allowed; NULL: they count */
   double *allowed;
   const gen_stage_loop *odd; /* plans: of which odd iterations are being made; NULL: none */
 } job;
 
 static void *make(job *j, size_t nbytes) {
-  void *p = arena_new(j->a, nbytes);
-  if (!p) {
-    gen_fail(&j->g->t->box, ERR_NOMEM, j->g->t->box.home, "out of memory");
-  }
-  return p;
-}
-
-/* ---- numbers --------------------------------------------------------------------------------- */
-
-static double real(job *j, const gen_expr *x) {
-  gen_derive_for(j->g, x);
-  return gen_expr_real(&j->g->t->box, x);
-}
-
-static bool condition(job *j, const gen_expr *x) {
-  gen_derive_for(j->g, x);
-  return gen_expr_condition(&j->g->t->box, x);
-}
-
-/* A whole number of least..most; `what` names it for the message. */
-static int64_t bounded(job *j, const gen_expr *x, int64_t least, int64_t most, const char *what) {
-  gen_derive_for(j->g, x);
-  int64_t v = gen_expr_integer(&j->g->t->box, x);
-  if (v < least || v > most) {
-    gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at, "%s is %lld; it can be %lld to %lld", what,
-             (long long)v, (long long)least, (long long)most);
-  }
-  return v;
-}
-
-static bool fits(dtype type, int64_t v) {
-  size_t nbits = 8 * dtype_nbytes(type);
-  if (dtype_is_signed(type)) {
-    return nbits == 64 || (v >= -(INT64_C(1) << (nbits - 1)) && v < INT64_C(1) << (nbits - 1));
-  }
-  return v >= 0 && (nbits == 64 || v < INT64_C(1) << nbits);
-}
-
-/* The value as the bits of an element. Whole numbers stay exact up to 64 bits. */
-static uint64_t encode(job *j, const gen_expr *x, const expr_value *v, dtype type) {
-  gen_box *b = &j->g->t->box;
-  if (dtype_is_float(type)) {
-    return dtype_encode(type, expr_number(v));
-  }
-  if (v->type != EXPR_INTEGER || !fits(type, v->i)) {
-    gen_fail(b, ERR_TEMPLATE, x->at, "%.17g does not fit %s", expr_number(v), dtype_name(type));
-  }
-  size_t nbits = 8 * dtype_nbytes(type);
-  return nbits == 64 ? (uint64_t)v->i : (uint64_t)v->i & ((UINT64_C(1) << nbits) - 1);
-}
-
-static uint64_t scalar(job *j, const gen_expr *x, gen_element element) {
-  real(j, x); /* numbers only */
-  const expr_value v = gen_expr_value(&j->g->t->box, x);
-  return encode(j, x, &v, gen_element_type(j->g, element));
-}
-
-static uint64_t nbytes_of(job *j, const gen_expr *count, dtype type) {
-  int64_t max = INT64_MAX / (int64_t)dtype_nbytes(type);
-  return (uint64_t)bounded(j, count, 0, max, "the count") * dtype_nbytes(type);
+  return gen_new(j->g, j->a, nbytes);
 }
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -116,7 +55,7 @@ static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
   gen_operand o = {.from = from->from, .index = from->index, .nbytes = POINTER_NBYTES};
   if (from->from == GEN_FROM_VALUE) {
     o.nbytes = element_nbytes(j, from->element);
-    o.bits = scalar(j, from->value, from->element);
+    o.bits = gen_scalar(j->g, from->value, from->element);
     o.text = from->value->text;
   } else if (from->from == GEN_FROM_WORKSPACE) {
     o.text = j->program->workspaces[from->index].name;
@@ -132,7 +71,7 @@ static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
 static gen_operand contents(job *j, const gen_stage_operand *from) {
   const uint32_t size = element_nbytes(j, from->element);
   const int64_t n =
-      bounded(j, from->value, 1, GEN_PARAMETERS_NBYTES / size, "the count of a parameter");
+      gen_bounded(j->g, from->value, 1, GEN_PARAMETERS_NBYTES / size, "the count of a parameter");
   return (gen_operand){.from = from->from,
                        .index = from->index,
                        .nbytes = (uint32_t)n * size,
@@ -146,13 +85,14 @@ static const gen_tensor *tensor(job *j, const gen_stage_tensor *from) {
                     .type = gen_element_type(j->g, from->element),
                     .rank = from->rank};
   for (size_t i = 0; i < x->rank; i++) {
-    x->dims[i] = (uint64_t)bounded(j, from->dims[i], 1, INT64_C(1) << 32, "a tensor's extent");
-    x->box[i] = (uint32_t)bounded(j, from->box[i], 1, 256, "a side of a tensor's box");
+    x->dims[i] =
+        (uint64_t)gen_bounded(j->g, from->dims[i], 1, INT64_C(1) << 32, "a tensor's extent");
+    x->box[i] = (uint32_t)gen_bounded(j->g, from->box[i], 1, 256, "a side of a tensor's box");
   }
   for (size_t i = 0; i + 1 < x->rank; i++) {
     x->strides[i] = plain_operand(j, &from->strides[i]);
   }
-  x->swizzle = from->swizzle ? (uint32_t)bounded(j, from->swizzle, 0, 128, "swizzle") : 0;
+  x->swizzle = from->swizzle ? (uint32_t)gen_bounded(j->g, from->swizzle, 0, 128, "swizzle") : 0;
   return x;
 }
 
@@ -175,13 +115,14 @@ static const gen_texture *texture(job *j, const gen_stage *s, const gen_stage_te
                      .type = gen_element_type(j->g, from->element),
                      .rank = from->rank,
                      .channels = 1,
-                     .array = from->array && condition(j, from->array),
+                     .array = from->array && gen_holds(j->g, from->array),
                      .how = from->how};
   if (from->channels) {
-    x->channels = (uint32_t)bounded(j, from->channels, 1, 4, "channels of a texel");
+    x->channels = (uint32_t)gen_bounded(j->g, from->channels, 1, 4, "channels of a texel");
   }
   for (size_t i = 0; i < x->rank; i++) {
-    x->dims[i] = (uint64_t)bounded(j, from->dims[i], 1, INT64_C(1) << 28, "a texture's extent");
+    x->dims[i] =
+        (uint64_t)gen_bounded(j->g, from->dims[i], 1, INT64_C(1) << 28, "a texture's extent");
   }
   for (size_t i = 0; i + 1 < x->rank; i++) {
     x->strides[i] = stride_of(j, from, x, i);
@@ -219,7 +160,7 @@ static int64_t extent(job *j, const gen_expr *const x[3], int64_t least, const i
                       const char *const names[3], uint32_t out[3]) {
   double product = 1;
   for (int i = 0; i < 3; i++) {
-    out[i] = x[i] ? (uint32_t)bounded(j, x[i], least, most[i], names[i]) : 1;
+    out[i] = x[i] ? (uint32_t)gen_bounded(j->g, x[i], least, most[i], names[i]) : 1;
     product *= out[i];
   }
   return product < 9e18 ? (int64_t)product : INT64_MAX;
@@ -238,12 +179,12 @@ static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first
     return false; /* events order it */
   }
   const gen_expr *may = first ? s->early : l[-1].kernel ? s->overlap : NULL;
-  return may && condition(j, may);
+  return may && gen_holds(j->g, may);
 }
 
 static void work(job *j, const gen_stage *s, gen_launch *l) {
   for (size_t i = 0; i < GEN_MAX_WORK && s->work[i]; i++) {
-    l->work[i] = real(j, s->work[i]);
+    l->work[i] = gen_real(j->g, s->work[i]);
     if (!(l->work[i] >= 0) || !isfinite(l->work[i])) {
       gen_fail(&j->g->t->box, ERR_TEMPLATE, s->work[i]->at,
                "a block's work is %g; it can be 0 or more", l->work[i]);
@@ -263,12 +204,12 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
              (long long)threads, (long long)device(j, "dev_threads_block"));
   }
   if (s->smem) {
-    l->smem = (uint32_t)bounded(j, s->smem, 0, device(j, "dev_smem_block"), "smem");
+    l->smem = (uint32_t)gen_bounded(j->g, s->smem, 0, device(j, "dev_smem_block"), "smem");
   }
   if (!extent(j, s->grid, 0, GRID_MAX, grid, l->grid)) {
     return false;
   }
-  l->cooperative = s->cooperative && condition(j, s->cooperative);
+  l->cooperative = s->cooperative && gen_holds(j->g, s->cooperative);
   l->overlap = !l->cooperative && overlaps(j, s, l, first);
   l->operands = operands(j, s);
   l->n_operands = s->n_operands;
@@ -281,7 +222,7 @@ static int64_t begin(job *j, const gen_expr *start, const gen_stage_operand *o,
                      const uint64_t *workspaces, uint64_t *at) {
   const int64_t most =
       o && o->from == GEN_FROM_WORKSPACE ? (int64_t)workspaces[o->index] : INT64_MAX;
-  *at = start ? (uint64_t)bounded(j, start, 0, most, "where a copy begins") : 0;
+  *at = start ? (uint64_t)gen_bounded(j->g, start, 0, most, "where a copy begins") : 0;
   return most - (int64_t)*at;
 }
 
@@ -291,7 +232,7 @@ static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_l
   l->n_operands = s->n_operands;
   l->copy = s->copy;
   l->symbol = s->symbol;
-  l->fill = s->fill ? (uint8_t)bounded(j, s->fill, 0, 255, "value") : 0;
+  l->fill = s->fill ? (uint8_t)gen_bounded(j->g, s->fill, 0, 255, "value") : 0;
   const gen_stage_operand *to = s->symbol ? NULL : &s->operands[0],
                           *from = s->symbol ? &s->operands[0]
                                   : s->copy ? &s->operands[1]
@@ -299,7 +240,8 @@ static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_l
   const int64_t behind = begin(j, s->start[0], to, workspaces, &l->at[0]),
                 left = begin(j, s->start[1], from, workspaces, &l->at[1]),
                 whole = behind < left ? behind : left;
-  l->nbytes = s->nbytes ? (uint64_t)bounded(j, s->nbytes, 0, whole, "nbytes") : (uint64_t)whole;
+  l->nbytes =
+      s->nbytes ? (uint64_t)gen_bounded(j->g, s->nbytes, 0, whole, "nbytes") : (uint64_t)whole;
   return l->nbytes > 0;
 }
 
@@ -308,7 +250,7 @@ static const uint64_t *workspaces(job *j) {
   uint64_t *nbytes = make(j, p->n_workspaces * sizeof *nbytes);
   for (size_t i = 0; i < p->n_workspaces; i++) {
     nbytes[i] =
-        nbytes_of(j, p->workspaces[i].count, gen_element_type(j->g, p->workspaces[i].element));
+        gen_nbytes(j->g, p->workspaces[i].count, gen_element_type(j->g, p->workspaces[i].element));
   }
   return nbytes;
 }
@@ -317,7 +259,7 @@ static const bool *host_args(job *j) {
   const tmpl *t = j->g->t;
   bool *host = make(j, t->pub.n_args * sizeof *host);
   for (size_t i = 0; i < t->pub.n_args; i++) {
-    host[i] = t->args[i].host && j->program == &t->program && condition(j, t->args[i].host);
+    host[i] = t->args[i].host && j->program == &t->program && gen_holds(j->g, t->args[i].host);
   }
   return host;
 }
@@ -329,21 +271,21 @@ static const uint64_t *fixed_values(job *j) {
   for (size_t i = 0; i < t->pub.n_args; i++) {
     const gen_arg_rule *rule = &t->args[i];
     if (rule->value && (j->c || gen_expr_reads_only(rule->value, GEN_READS_DEVICE))) {
-      values[i] = scalar(j, rule->value, rule->element);
+      values[i] = gen_scalar(j->g, rule->value, rule->element);
     }
   }
   return values;
 }
 
 static bool runs(job *j, const gen_stage *s) {
-  return !s->when || condition(j, s->when);
+  return !s->when || gen_holds(j->g, s->when);
 }
 
 static void order(job *j, const gen_stage *s, gen_launch *l) {
   const int64_t most = GEN_MAX_STREAMS - 1;
-  l->stream = s->stream ? (uint8_t)bounded(j, s->stream, 0, most, "stream") : 0;
+  l->stream = s->stream ? (uint8_t)gen_bounded(j->g, s->stream, 0, most, "stream") : 0;
   for (size_t i = 0; i < GEN_MAX_STREAMS && s->after[i]; i++) {
-    l->after |= (uint8_t)(1 << bounded(j, s->after[i], 0, most, "after"));
+    l->after |= (uint8_t)(1 << gen_bounded(j->g, s->after[i], 0, most, "after"));
   }
 }
 
@@ -364,11 +306,11 @@ enum { INDEXED_MOST = 16384 }; /* launches */
 
 /* How often the n stages of a loop with an index run. */
 static uint64_t iterations(job *j, const gen_stage_loop *loop, size_t n) {
-  if (!loop->indexed || (loop->when && !condition(j, loop->when))) {
+  if (!loop->indexed || (loop->when && !gen_holds(j->g, loop->when))) {
     return 0; /* `times` may have no value here */
   }
-  return (uint64_t)bounded(j, loop->times, 0, INDEXED_MOST / (int64_t)n,
-                           "times, of a loop with an index,");
+  return (uint64_t)gen_bounded(j->g, loop->times, 0, INDEXED_MOST / (int64_t)n,
+                               "times, of a loop with an index,");
 }
 
 /* Each iteration has launches of its own, since they differ. */
@@ -397,8 +339,8 @@ static void add_loop(job *j, const gen_stage *s, size_t n, gen_plan *out) {
     return; /* `times` may have no value here */
   }
   gen_loop *loop = make(j, sizeof *loop);
-  *loop = (gen_loop){.times = (uint64_t)bounded(j, from->times, 0, INT32_MAX, "times"),
-                     .graph = from->graph && condition(j, from->graph)};
+  *loop = (gen_loop){.times = (uint64_t)gen_bounded(j->g, from->times, 0, INT32_MAX, "times"),
+                     .graph = from->graph && gen_holds(j->g, from->graph)};
   for (size_t i = 0; loop->times && i < n; i++) {
     add_stage(j, &s[i], loop, out);
   }
@@ -454,8 +396,8 @@ static void plan(gen_box *b, void *ud) {
   out->workspaces = workspaces(j);
   out->values = fixed_values(j);
   out->on_host = host_args(j);
-  out->flops = real(j, j->g->t->flops);
-  out->bytes = real(j, j->g->t->bytes);
+  out->flops = gen_real(j->g, j->g->t->flops);
+  out->bytes = gen_real(j->g, j->g->t->bytes);
   add_stages(j, out);
   *j->plan = out;
 }
@@ -481,152 +423,12 @@ int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e) 
   return gen_box_run(&g->t->box, plan, &j, false, e);
 }
 
-/* ---- data ------------------------------------------------------------------------------------ */
-
-static void set_given(job *j, size_t i, gen_datum *d) {
-  tmpl *t = j->g->t;
-  const double v = dtype_decode(d->type, j->given[i]);
-  d->bits = j->given[i];
-  if (!t->args[i].is_field) {
-    t->scalars[i] = dtype_is_float(d->type) ? expr_real(v) : expr_integer((int64_t)v);
-  }
-}
-
-/* The scalars in order, each readable by name to what follows. */
-static void set_scalars(job *j, gen_datum *args) {
-  tmpl *t = j->g->t;
-  for (size_t i = 0; i < t->pub.n_args; i++) {
-    const gen_arg_rule *rule = &t->args[i];
-    if (j->given && t->pub.args[i].dir == GEN_SCALAR && !rule->value) {
-      set_given(j, i, &args[i]);
-      continue;
-    }
-    const gen_expr *x = t->cases[j->index * t->pub.n_args + i];
-    x = x ? x : rule->sample ? rule->sample : rule->value;
-    if (!x || !gen_expr_reads_only(x, GEN_READS_CASE)) {
-      continue; /* a buffer, or a value that depends on the configuration */
-    }
-    real(j, x); /* numbers only */
-    const expr_value v = gen_expr_value(&t->box, x);
-    args[i].bits = encode(j, x, &v, args[i].type);
-    if (!rule->is_field) {
-      t->scalars[i] = v;
-    }
-  }
-}
-
-/* Bytes past an address that is aligned for any element. */
-static uint64_t shift(job *j, const gen_expr *x, dtype type) {
-  const double v = real(j, x);
-  if (!(v >= 0 && v < MAX_SHIFT && fmod(v, (double)dtype_nbytes(type)) == 0)) {
-    gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at,
-             "a shift of %g bytes; from 0 to %d, by whole elements of %zu", v, MAX_SHIFT - 1,
-             dtype_nbytes(type));
-  }
-  return (uint64_t)v;
-}
-
-static void set_buffer(job *j, size_t i, gen_datum *d) {
-  const gen_arg_rule *rule = &j->g->t->args[i];
-  gen_dir dir = j->g->t->pub.args[i].dir;
-  d->count = nbytes_of(j, rule->count, d->type) / dtype_nbytes(d->type);
-  if (rule->lines && (real(j, rule->lines) <= 0 || real(j, rule->line) <= 0)) {
-    d->count = 0;
-  }
-  d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
-  d->optional = rule->optional && condition(j, rule->optional);
-  d->host = rule->host && condition(j, rule->host);
-  d->shift = rule->shift ? shift(j, rule->shift, d->type) : 0;
-  d->fill = rule->fill;
-  d->file = rule->file;
-  if (rule->generator) {
-    gen_generate(j->g, rule->generator, d);
-  }
-  d->a = rule->a ? real(j, rule->a) : 0;
-  d->b = rule->b ? real(j, rule->b) : 0;
-  if (d->fill == GEN_FILL_UNIFORM && !rule->a) { /* the template does not say */
-    d->a = dtype_is_float(d->type) ? -1 : 0;
-    d->b = dtype_is_float(d->type) ? 1 : 100;
-  }
-  if (d->fill == GEN_FILL_BITS && !(d->a >= 1 && d->a <= 64 && d->a == floor(d->a))) {
-    gen_fail(&j->g->t->box, ERR_TEMPLATE, rule->a->at, "bits of %g words; from 1 to 64", d->a);
-  }
-}
-
-static double tolerance(job *j, const gen_expr *x) {
-  double v = real(j, x);
-  if (!(v >= 0) || isinf(v)) {
-    gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at, "a tolerance of %g", v);
-  }
-  return v;
-}
-
-/* An output's own, or that of the template. */
-static void set_tolerance(job *j, size_t i, gen_datum *d) {
-  const tmpl *t = j->g->t;
-  const gen_tolerance *own = &t->args[i].tolerance, *x = own->abs ? own : &t->tolerance;
-  d->tolerance_abs = tolerance(j, x->abs);
-  d->tolerance_rel = tolerance(j, x->rel);
-  d->error = x->error;
-  if (d->error == GEN_ERROR_BOUND && t->pub.args[i].dir >= GEN_OUT) {
-    const gen_workspace *w = &t->reference.workspaces[x->bound];
-    d->bound = x->bound;
-    d->bound_type = w->element.type;
-    const uint64_t n = nbytes_of(j, w->count, d->bound_type) / dtype_nbytes(d->bound_type);
-    if (n < d->count) {
-      gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at,
-               "the bound '%s' has %llu elements, '%s' has %llu", w->name, (unsigned long long)n,
-               t->pub.args[i].name, (unsigned long long)d->count);
-    }
-  }
-}
-
-static void data(gen_box *b, void *ud) {
-  job *j = ud;
-  tmpl *t = j->g->t;
-  gen_data *out = make(j, sizeof *out);
-  gen_datum *args = make(j, t->pub.n_args * sizeof *args);
-  (void)b;
-  gen_bind(j->g, NULL);
-  for (size_t i = 0; i < t->pub.n_args; i++) {
-    args[i].type = gen_element_type(j->g, t->args[i].element);
-  }
-  set_scalars(j, args);
-  for (size_t i = 0; i < t->pub.n_args; i++) {
-    if (t->pub.args[i].dir != GEN_SCALAR) {
-      set_buffer(j, i, &args[i]);
-    }
-  }
-  out->args = args;
-  out->tolerance_abs = tolerance(j, t->tolerance.abs);
-  out->tolerance_rel = tolerance(j, t->tolerance.rel);
-  out->error = t->tolerance.error;
-  for (size_t i = 0; i < t->pub.n_args; i++) {
-    set_tolerance(j, i, &args[i]);
-  }
-  *j->data = out;
-}
-
-int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err *e) {
-  job j = {.g = g, .a = a, .index = i, .data = out};
-  if (i >= g->t->pub.n_cases) {
-    return err_set(e, ERR_USAGE, "%s has no case %zu, only %zu", g->t->pub.name, i,
-                   g->t->pub.n_cases);
-  }
-  return gen_box_run(&g->t->box, data, &j, false, e);
-}
-
-int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_data **out, err *e) {
-  job j = {.g = g, .a = a, .given = bits, .data = out};
-  return gen_box_run(&g->t->box, data, &j, false, e);
-}
-
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static void check_plan(gen_box *b, void *ud) {
   job *j = ud;
   plan(b, ud);
-  *j->allowed = j->residual ? tolerance(j, j->residual) : 0;
+  *j->allowed = j->residual ? gen_tolerance_value(j->g, j->residual) : 0;
 }
 
 int gen_check_plan(gen_instance *g, size_t i, arena *a, const gen_plan **out, double *allowed,
