@@ -11,6 +11,7 @@ refuses 1 "missing.txt" $autotune bench sgemm --suite ./missing.txt
 refuses 2 "there are: cublas" $autotune bench sgemm --vs mkl
 refuses 2 "for scan there is --vs cub" $autotune bench scan --vs cublas
 refuses 2 "cub needs a GPU" $autotune bench scan n=1000 --vs cub
+refuses 2 "cub needs a GPU" $autotune compare scan n=1000 --by ALG --vs cub
 refuses 2 "cublas-tf32 needs a GPU" $autotune bench sgemm m=64 --vs cublas-tf32 --tune 100s
 refuses 2 "--tune 'soon'" $autotune bench saxpy n=1000 --tune soon
 refuses 2 "--rounds" $autotune bench saxpy n=1000 --rounds 0
@@ -72,6 +73,8 @@ cmp -s "$folder/first" "$folder/out" || complain "the same comparison again diff
 prints "modelled" $autotune compare scan n=3000 --by ALG --budget 0
 cmp -s "$folder/first" "$folder/out" || complain "what is stored differs"
 prints '"value":"lookback"' $autotune compare scan n=3000 --by ALG --budget 0 --json
+prints "TERMS=printed" $autotune compare ripple dim=40 --by ALG --budget 1 --quiet --vs textbook
+prints " x textbook" $autotune bench ripple dim=40 --vs textbook
 prints "BLOCK" $autotune compare saxpy --by BLOCK --sizes 1000,2000 --budget 2 --quiet --plot "$folder/steps.svg"
 [ "$(grep -c '^n=.*us\*' "$folder/out")" = 2 ] || complain "no best in every row: $(cat "$folder/out")"
 grep -q '<rect x=' "$folder/steps.svg" || complain "the plot of steps has no bars"

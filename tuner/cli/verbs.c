@@ -153,13 +153,14 @@ const cli_verb cli_verbs[] = {
      "  autotune bench sgemm --suite cubes --vs cublas\n"
      "  autotune bench scan --suite cub --vs cub --tune 20s --plot scan.svg\n",
      cmd_bench},
-    {"compare", NULL, "compare FAMILY [FIELD=VALUE ...] --by PARAMETER [--sizes LIST]",
+    {"compare", NULL, "compare FAMILY [FIELD=VALUE ...] --by PARAMETER [--sizes LIST] [--vs PEER]",
      "Tune a problem once for each value of a parameter, and show them side by side.",
-     " device db templates by sizes budget strategy seed jobs timeout rounds hot timing plot json "
+     " device db templates by sizes vs budget strategy seed jobs timeout rounds hot timing plot json "
      "quiet emu_memory ",
      PROBLEM
      "Each value has its own --budget (default 30 trials, stored ones included; 0: stored ones\n"
-     "only). On a GPU the best of each are then timed interleaved in one run.\n\n"
+     "only). On a GPU the best of each are then timed interleaved in one run, with --vs beside a\n"
+     "peer of bench.\n\n"
      "  autotune compare scan n=2^24 --by ALG\n"
      "  autotune compare reduce --by BLOCK --sizes 2^16,2^20,2^24\n"
      "  autotune compare sgemm --by BK --sizes m=n=k=256,1024\n",

@@ -75,7 +75,12 @@ static void add_step(const comparison *l, size_t i, int width, double most, str 
   } else {
     str_addf(out, " %8s", "");
   }
-  str_addf(out, " %4zu trials  %s\n", s->n_trials, s->words ? s->words : s->config);
+  if (s->n_trials) {
+    str_addf(out, " %4zu trials", s->n_trials);
+  } else {
+    str_addf(out, " %11s", "");
+  }
+  str_addf(out, "  %s\n", s->words ? s->words : s->config);
 }
 
 void comparison_text(const comparison_head *h, const comparison *l, str *out) {

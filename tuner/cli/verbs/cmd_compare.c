@@ -1,6 +1,7 @@
 /* cmd_compare.c -- autotune compare: each value of a parameter with its own best configuration.
  * Every value gets a search, which stored trials shorten; on a GPU the best of each are then timed
- * interleaved in one run, so that the steps are comparable to the percent. */
+ * interleaved in one run, so that the steps are comparable to the percent. A peer is a step before
+ * the first. */
 #include <string.h>
 
 #include "cached_compiler.h"
@@ -22,6 +23,7 @@ typedef struct compare_run {
   db *db;
   suite suite;
   size_t param;
+  const peer_kind *peer; /* NULL: none */
   bool stored_only;
   problem_list problems;
   int64_t rounds;
@@ -71,6 +73,10 @@ static int plan_searches(compare_run *r, err *e) {
   return r->c->budget && !r->stored_only
              ? budget_parse("budget", r->c->budget, &r->memory, &r->problems.budget, e)
              : 0;
+}
+
+static comparison_step *step_of(const compare_run *r, const comparison *l, size_t value) {
+  return &l->steps[value + (r->peer != NULL)];
 }
 
 /* ---- what is known --------------------------------------------------------------------------- */
@@ -146,16 +152,16 @@ static int fill(compare_run *r, gen_instance *g, comparison *l, err *e) {
   }
   TRY(known_of(r, l->problem, &rows, &n, e));
   for (size_t i = 0; i < p->n; i++) {
-    l->steps[i].value = value_text(r, &p->values[i]);
+    step_of(r, l, i)->value = value_text(r, &p->values[i]);
   }
   for (size_t i = 0; i < n; i++) {
     gen_config c;
     if (!gen_config_parse(r->place.t, rows[i].t.config, &c, NULL)) {
-      take_row(&l->steps[c.index[r->param]], &rows[i]);
+      take_row(step_of(r, l, c.index[r->param]), &rows[i]);
     }
   }
   for (size_t i = 0; i < p->n; i++) {
-    comparison_step *s = &l->steps[i];
+    comparison_step *s = step_of(r, l, i);
     s->why = s->n_trials ? s->why : reason_of(r, g, i);
     s->words = words_of(r, l->problem, s->config);
   }
@@ -164,29 +170,45 @@ static int fill(compare_run *r, gen_instance *g, comparison *l, err *e) {
 
 /* ---- the race -------------------------------------------------------------------------------- */
 
-static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t *step_of, err *e) {
-  for (size_t i = 0; i < l->n && x->n < BENCH_ENTRANTS; i++) {
+static int add_peer(compare_run *r, bench_case *x, comparison_step *s, err *e) {
+  err why = {0};
+  s->value = r->peer->name;
+  int rc = bench_case_add_peer(x, r->peer, &why);
+  if (rc == ERR_USAGE) { /* it does not support this problem */
+    s->why = arena_text(&r->memory, why.message);
+    return s->why ? 0 : err_nomem(e);
+  }
+  TRY(err_copy(e, rc, &why));
+  s->config = s->words = arena_text(&r->memory, x->e[x->n - 1].peer.version);
+  return s->words ? 0 : err_nomem(e);
+}
+
+/* out  at[i]  the step of entrant i */
+static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t *at, err *e) {
+  at[0] = 0;
+  TRY(r->peer ? add_peer(r, x, &l->steps[0], e) : 0);
+  for (size_t i = r->peer != NULL; i < l->n && x->n < BENCH_ENTRANTS; i++) {
     gen_config c;
     if (l->steps[i].sec > 0) {
       TRY(gen_config_parse(r->place.t, l->steps[i].config, &c, e));
-      step_of[x->n] = i;
+      at[x->n] = i;
       TRY(bench_case_add(x, &c, l->steps[i].value, e));
     }
   }
   return 0;
 }
 
-/* The model gives the same time in every round, so modelled times are not raced. */
+/* The model gives the same time in every round, so modelled times are raced with a peer only. */
 static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
-  size_t step_of[BENCH_ENTRANTS];
+  size_t at[BENCH_ENTRANTS];
   bench_case x = {0};
   int rc = bench_case_open(&x, &r->place, p, e);
-  rc = rc ? rc : add_steps(r, &x, l, step_of, e);
+  rc = rc ? rc : add_steps(r, &x, l, at, e);
   rc = rc ? rc : bench_case_check(&x, e);
   rc = rc ? rc : bench_case_race(&x, r->rounds, &r->how, e);
   for (size_t i = 0; !rc && i < x.n; i++) {
-    l->steps[step_of[i]].sec = x.e[i].times.median;
-    l->steps[step_of[i]].spread = rt_times_spread(&x.e[i].times);
+    l->steps[at[i]].sec = x.e[i].times.median;
+    l->steps[at[i]].spread = rt_times_spread(&x.e[i].times);
   }
   bench_case_close(&x);
   return rc;
@@ -199,7 +221,7 @@ static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
   gen_problem_text(r->place.t, &r->suite.p[i], &text);
   l->label = r->suite.texts[i];
   l->problem = text.failed ? NULL : arena_text(&r->memory, str_text(&text));
-  l->n = r->place.t->params[r->param].n;
+  l->n = r->place.t->params[r->param].n + (r->peer != NULL);
   l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);
   return l->problem && l->steps ? 0 : err_nomem(e);
 }
@@ -210,7 +232,7 @@ static int compare_one(compare_run *r, size_t i, err *e) {
   TRY(name_steps(r, i, &r->comparisons[i], e));
   TRY(rt_instance_new(r->place.t, p, &r->place.device->info, &g, e));
   TRY(fill(r, g, &r->comparisons[i], e));
-  return r->head.modelled ? 0 : race(r, p, &r->comparisons[i], e);
+  return r->head.modelled && !r->peer ? 0 : race(r, p, &r->comparisons[i], e);
 }
 
 static int open_device(compare_run *r, err *e) {
@@ -221,7 +243,8 @@ static int open_device(compare_run *r, err *e) {
                               .parameter = r->c->by,
                               .device = r->place.device->info.name,
                               .modelled = r->place.device->info.modelled};
-  return r->head.modelled
+  TRY(r->peer ? peer_prepare(r->peer, r->place.t, r->suite.p, r->suite.n, r->place.device, e) : 0);
+  return r->head.modelled && !r->peer
              ? 0
              : rt_checker_new(r->place.device, r->place.compiler, &r->place.checker, e);
 }
@@ -245,10 +268,21 @@ static void print(compare_run *r) {
   print_str(&s);
 }
 
+/* Before any search, which may take long. */
+static int find_peer(compare_run *r, err *e) {
+  TRY(r->c->vs ? peer_find(r->c->vs, r->place.t, &r->peer, e) : 0);
+  if (r->peer && !r->peer->config && rt_names_emulator(cli_device(r->c))) {
+    return err_set(e, ERR_USAGE, "%s needs a GPU, and %s is emulated: compare without --vs",
+                   r->peer->name, cli_device(r->c));
+  }
+  return 0;
+}
+
 static int compare(compare_run *r, err *e) {
   TRY(cli_race(r->c, 25, &r->rounds, &r->how, e));
   TRY(cli_open_template(r->c, &r->memory, &r->place.t, e));
   TRY(cli_param(r->place.t, r->c->by, &r->param, e));
+  TRY(find_peer(r, e));
   TRY(open_problems(r, e));
   TRY(plan_searches(r, e));
   r->comparisons = ARENA_ARRAY(&r->memory, comparison, r->suite.n + 1);
