@@ -44,6 +44,7 @@ ripple textbook
 rgb_to_grey npp
 box_blur npp
 julia textbook
+stencil textbook
 '
 
 suites_of() { # $1: family

@@ -8,7 +8,8 @@
 #define FAMILIES(X)                                                                                \
   X(argmax) X(box_blur) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge)          \
   X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan)                  \
-  X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(transpose) X(vector_add)
+  X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil) X(transpose)         \
+  X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -83,6 +84,10 @@ static const struct {
     {"gemv", "m=2147352576 n=1 dtype=f64 align=1 unit=0"},
     {"gemv", "m=2147352576 n=3 trans=t dtype=bf16"},
     {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
+    {"stencil", "nx=0"},
+    {"stencil", "nx=2147483647 ny=1 nz=1 steps=1000000 order=4 shape=box dtype=f64 align=1"},
+    {"stencil", "nx=1 ny=2147483647 dims=2 border=periodic order=3"},
+    {"stencil", "nx=1 ny=1 nz=2147483647 steps=0"},
     {"copy", "n=0 size=16 op=fill align=1"},
     {"copy", "n=2^36 size=16"},
     {"dot", "n=0 dtype=f16"},

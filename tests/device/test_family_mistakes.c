@@ -115,6 +115,8 @@ static const struct {
     /* tests place x and y where ALIGN=y has bytes to shift */
     {"copy", "n=1001 size=1 align=1", "shift % 4 * 8", "0", "y[",
      "BLOCK=64,BLOCKS=1,WIDTH=16,COARSE=1,ALIGN=y,ORDER=interleaved,LOAD=plain,STORE=plain"},
+    {"stencil", "nx=20 order=2 border=periodic", "neighbour(0, d, 0), sum", "neighbour(0, d, d / 2), sum",
+     "v["},
     {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < depth", "for (int p = KV; p < depth",
      "C["},
     {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},

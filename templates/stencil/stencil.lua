@@ -1,0 +1,353 @@
+-- stencil: steps of a stencil over a field of two or three dimensions: each point becomes the weighted sum of its
+-- neighbours, of those along the axes (star) or of all (box), c0 for itself and c1 to c4 by their distance.
+--
+-- ALG basic reads every neighbour from global memory. tile3d goes through a tile in shared memory. march, march_mixed
+-- and march_register go through the planes one after the other and keep all, some or one of those around in
+-- shared memory. temporal and persistent do so, too, in vectors and with copies ahead, and compute TSTEPS steps at
+-- a time; persistent has a barrier of the grid in place of further launches.
+
+local NBYTES = "sel(dtype == 'f64', 8, 4)"
+local POINTS = "nx * ny * nz"
+local COEFFICIENTS = { "c0", "c1", "c2", "c3", "c4" }
+-- neighbours at a distance of d, and of all
+local function count_at(d)
+  return ("sel(shape == 'star', 2 * dims, (2 * %d + 1) ^ dims - (2 * %d - 1) ^ dims)"):format(d, d)
+end
+local NEIGHBOURS = "sel(shape == 'star', 2 * dims * order + 1, (2 * order + 1) ^ dims)"
+
+local function join(...)
+  local all = {}
+  for _, list in ipairs { ... } do
+    for _, one in ipairs(list) do all[#all + 1] = one end
+  end
+  return all
+end
+
+-- The stages of a form that makes `per` steps a launch, and after these the rest one by one. The last launch writes
+-- v, and the others change between it and `other`.
+local function launches(grid, block, smem, first, per)
+  local function launch(from, to)
+    return { kernel = "stencil", grid = grid, block = block, smem = smem,
+      args = join({ "nx", "ny", "nz" }, first, COEFFICIENTS, { from, to }) }
+  end
+  local function once(from, to)
+    return { kernel = "stencil_once", block = { 32, 8 },
+      grid = { "ceildiv(nx, 32)", "min(65535, ceildiv(ny, 8))", "min(65535, nz)" },
+      args = join({ "nx", "ny", "nz" }, COEFFICIENTS, { from, to }) }
+  end
+  local function rounds(text, stage, times, when)
+    return { loop = { times = times, swap = { { "v", "other" } }, graph = "LOOP == 'graph'" }, when = when,
+      stages = { stage } }
+  end
+  local whole = ("(steps // %s)"):format(per)
+  local rest = ("(steps %% %s)"):format(per)
+  local total = ("(%s + %s)"):format(whole, rest)
+  local stages = { { copy = "v", from = "u", nbytes = POINTS .. " * (" .. NBYTES .. ")", when = "steps == 0" } }
+  for _, way in ipairs { { 1, "v", "other" }, { 0, "other", "v" } } do
+    local parity, to, back = way[1], way[2], way[3]
+    local when = ("steps > 0 and %s %% 2 == %d"):format(total, parity)
+    local one = launch("u", to)
+    one.when, one.early = when, "EARLY"
+    stages[#stages + 1] = one
+    stages[#stages + 1] = rounds("whole", launch(to, back), whole .. " - 1", when .. " and " .. whole .. " > 1")
+  end
+  if per ~= "1" then
+    for _, way in ipairs { { 0, "v", "other" }, { 1, "other", "v" } } do
+      stages[#stages + 1] = rounds("rest", once(way[2], way[3]), rest,
+        ("steps > 0 and %s > 0 and %s %% 2 == %d"):format(rest, rest, way[1]))
+    end
+  end
+  return stages
+end
+
+local function text_form(source, out_x, out_y, z, more)
+  local form = { source = source,
+    stages = launches({ ("ceildiv(nx, %s)"):format(out_x), ("min(65535, ceildiv(%s))"):format(out_y),
+      ("min(65535, ceildiv(%s))"):format(z) }, { "TILE_X", "TILE_Y", "TILE_Z" }, nil, more.args or {}, "1"),
+  }
+  form.require = more.require
+  form.derive = more.derive
+  form.space = more.space
+  form.default = more.default
+  return form
+end
+
+local OUT_Z = "sel(dims == 3, TILE_Z - 2 * order, TILE_Z)"
+local BASIC = text_form("stencil_basic.cu", "TILE_X", "ny, TILE_Y", "nz, TILE_Z", {})
+local TILE3D = text_form("stencil_tile3d.cu", "max(1, TILE_X - 2 * order)", "ny, max(1, TILE_Y - 2 * order)",
+  "nz, max(1, " .. OUT_Z .. ")", { require = {
+    { "a tile of TILE_X x TILE_Y x TILE_Z has no points inside of its halo",
+      "TILE_X > 2 * order and TILE_Y > 2 * order and (dims == 2 or TILE_Z > 2 * order)" },
+  } })
+local function march(planes, more)
+  more.args = { { "i32", "Z_DEPTH" } }
+  more.derive = { { "SHARED_PLANES", planes } }
+  more.require = join(more.require or {}, {
+    { "a tile of TILE_X x TILE_Y has no points inside of its halo", "TILE_X > 2 * order and TILE_Y > 2 * order" },
+    { "TILE_Z is 1 where blocks march", "TILE_Z == 1" },
+    { "the planes exceed 48 KB of shared memory", "TILE_X * TILE_Y * SHARED_PLANES * NBYTES <= 49152" },
+  })
+  return text_form("stencil_march.cu", "max(1, TILE_X - 2 * order)", "ny, max(1, TILE_Y - 2 * order)",
+    "nz, max(1, Z_DEPTH)", more)
+end
+local THREE = { "march and march_mixed need planes with neighbours in others", "dims == 3" }
+local MARCH = march("2 * order + 1", { require = { THREE } })
+-- a box reads all of its planes, which then are in shared memory
+local REGISTER = march("sel(dims == 3 and shape == 'box', 2 * order + 1, 1)", {})
+local MIXED = march("PLANES", {
+  space = { { "PLANES", { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 }, "planes in shared memory" } },
+  default = { PLANES = 2 },
+  require = {
+    THREE,
+    { "a point has 2 * order + 1 planes around", "PLANES <= 2 * order + 1" },
+    { "a box needs all its planes in shared memory", "shape == 'star' or PLANES == 2 * order + 1" },
+  },
+})
+
+-- What temporal and persistent share: extents of a part, and of shared memory (stencil_sweep.cuh).
+local HALO_X = "((TSTEPS - 1) * order + VEC - 1) // VEC * VEC"
+local SWEEP_DERIVE = {
+  { "OUT_COLUMNS", "32 * VEC - 2 * (" .. HALO_X .. ")" },
+  { "TILE_ROWS", "sel(dims == 3, WARPS * ITEMS, 1)" },
+  { "OUT_ROWS", "sel(dims == 3, TILE_ROWS - 2 * (TSTEPS - 1) * order, 1)" },
+  { "GROUP_NUMBERS", "(PREFETCH + 1) * (32 * VEC + 2 * ((order + VEC - 1) // VEC * VEC)) * "
+    .. "(TILE_ROWS + sel(dims == 3, 2 * order, 0)) + sel(dims == 3, min(TSTEPS - 1, 2), 0) * TILE_ROWS * 32 * VEC" },
+  { "SMEM", "GROUP_NUMBERS * NBYTES * sel(dims == 3, 1, WARPS)" },
+  { "LENGTH", "sel(dims == 3, nz, ny)" },
+  -- groups across the field, and those that the device holds at a time
+  { "ACROSS", "ceildiv(nx, max(1, OUT_COLUMNS)) * sel(dims == 3, ceildiv(ny, max(1, OUT_ROWS)), nz)" },
+  { "HELD", "dev_sms * RESIDENT * sel(dims == 3, 1, WARPS)" },
+  { "DEPTH", "sel(Z_DEPTH > 0, Z_DEPTH, max(min(LENGTH, 2 * order * TSTEPS), "
+    .. "ceildiv(LENGTH, max(1, WAVES * HELD // max(1, ACROSS)))))" },
+  { "PARTS", "ACROSS * ceildiv(LENGTH, max(1, DEPTH))" },
+  -- a thread's registers at least
+  { "REGS", "20 + ITEMS * VEC * NBYTES // 4 * (2 * order * TSTEPS + 1)" },
+}
+local SWEEP_REQUIRE = {
+  { "VEC does not divide nx and the alignment", "VEC <= min(align, pow2div(nx, 8))" },
+  { "VEC elements exceed 32 bytes", "VEC * NBYTES <= 32" },
+  { "TSTEPS exceeds steps", "TSTEPS <= max(1, steps)" },
+  { "in 2-D a thread has a row", "dims == 3 or ITEMS == 1" },
+  { "the halo of TSTEPS steps leaves no points to store",
+    "OUT_COLUMNS >= max(VEC, 8 * VEC) and OUT_ROWS >= min(TILE_ROWS, 4)" },
+  { "the planes exceed the shared memory of a block", "SMEM <= dev_smem_block" },
+  { "RESIDENT blocks exceed the shared memory of a multiprocessor",
+    "RESIDENT * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
+  { "RESIDENT blocks exceed the threads of a multiprocessor", "32 * WARPS * RESIDENT <= dev_threads_sm" },
+  { "BLOCK exceeds the device's threads per block", "32 * WARPS <= dev_threads_block" },
+  { "RESIDENT blocks exceed the registers", "REGS <= 255 and REGS * 32 * WARPS * RESIDENT <= dev_regs_sm" },
+  { "a plane has more than 2^31 points", "dims == 2 or nx * ny < 2^31" },
+  { "there are more parts than a grid may have", "PARTS < 2^31" },
+}
+local SWEEP_ARGS = { { "i32", "DEPTH" }, { "u32", "PARTS" } }
+local TEMPORAL = {
+  derive = SWEEP_DERIVE, require = SWEEP_REQUIRE, source = "stencil_temporal.cu",
+  stages = launches("sel(dims == 3, PARTS, ceildiv(PARTS, WARPS))", "32 * WARPS", "SMEM", SWEEP_ARGS, "TSTEPS"),
+}
+local PERSISTENT = {
+  derive = SWEEP_DERIVE,
+  require = join(SWEEP_REQUIRE, {
+    { "ALG=persistent needs steps, and TSTEPS that divides them", "steps > 0 and steps % TSTEPS == 0" },
+  }),
+  source = "stencil_persistent.cu",
+  stages = { { kernel = "stencil", cooperative = true, smem = "SMEM", block = "32 * WARPS",
+    grid = "min(sel(dims == 3, PARTS, ceildiv(PARTS, WARPS)), dev_sms * RESIDENT)",
+    args = join({ "nx", "ny", "nz" }, SWEEP_ARGS, { { "i32", "steps // TSTEPS" } }, COEFFICIENTS,
+      { "u", "other", "v", "arrived" }) } },
+}
+
+-- For sizes without a tuned result: vectors of 16 bytes where rows allow, as many copies ahead as keep the memory
+-- busy, and several steps at a time where they are asked for. The first that is valid counts.
+local SUGGESTED = { { when = POINTS .. " <= 2^17 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 } }
+local function suggest(when, config)
+  for _, vec in ipairs { 4, 2, 1 } do
+    local one = { when = ("(%s) and VEC_MOST == %d"):format(when, vec), VEC = vec, Z_DEPTH = 0 }
+    for name, value in pairs(config) do one[name] = value end
+    SUGGESTED[#SUGGESTED + 1] = one
+  end
+end
+local function tall(order, tsteps, resident, config)
+  config.ALG, config.TSTEPS, config.WARPS, config.RESIDENT = "temporal", tsteps, 4, resident
+  suggest(("dims == 2 and order == %d and steps >= %d"):format(order, tsteps), config)
+end
+local function deep(order, tsteps, warps, items, resident, prefetch)
+  suggest(("dims == 3 and order == %d and steps >= %d"):format(order, tsteps), { ALG = "temporal", TSTEPS = tsteps,
+    WARPS = warps, ITEMS = items, RESIDENT = resident, PREFETCH = prefetch })
+end
+for order, tsteps in ipairs { 5, 4, 2, 2 } do
+  tall(order, tsteps, 4, { PREFETCH = 4 })
+  tall(order, 1, order <= 2 and 8 or 6, { PREFETCH = 6, STORE = "streaming" })
+end
+deep(1, 2, 16, 4, 1, 2)
+deep(1, 1, 8, 2, 4, 3)
+deep(2, 1, 8, 2, 3, 3)
+deep(3, 1, 8, 2, 2, 3)
+deep(4, 1, 8, 2, 2, 3)
+SUGGESTED[#SUGGESTED + 1] = { when = "true", ALG = "basic", TILE_X = 64, TILE_Y = 4 }
+
+local args = {
+  { "nx", "i32", value = "nx" }, { "ny", "i32", value = "ny" }, { "nz", "i32", value = "nz" },
+}
+for d = 0, 4 do
+  args[#args + 1] = { "c" .. d, "dtype", brief = d == 0 and "of the point itself" or "of neighbours at a distance of " .. d,
+    sample = d == 0 and 0.375 or ("sel(order >= %d, 0.625 / (order * (%s)), 0)"):format(d, count_at(d)) }
+end
+args[#args + 1] = { "u", "dtype", "in", count = POINTS, fill = { "uniform", -1, 1 } }
+args[#args + 1] = { "v", "dtype", "out", count = POINTS, brief = "not u itself" }
+
+return {
+  name = "stencil", version = 1, brief = "steps of a stencil in two or three dimensions",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 8",
+
+  problem = {
+    { "shape", { "star", "box" }, default = "star", brief = "neighbours along the axes, or all" },
+    { "order", { 1, 2, 3, 4 }, default = 1, brief = "distance of the farthest neighbours" },
+    { "dims", { 3, 2 }, default = 3, brief = "dimensions of the stencil; with 2, nz images" },
+    { "dtype", { "f32", "f64" }, default = "f32", brief = "type of the points" },
+    { "nx", 0, 2^31 - 1, default = 256, brief = "points of a row" },
+    { "ny", 0, 2^31 - 1, default = "nx", brief = "rows" },
+    { "nz", 0, 2^31 - 1, default = "sel(dims == 3, nx, 1)", brief = "planes" },
+    { "steps", 0, 1000000, default = 1, brief = "steps" },
+    { "border", { "keep", "zero", "periodic" }, default = "keep",
+      brief = "beyond: nothing, outer layers keep their values; zeros; the other side" },
+    { "align", { 4, 2, 1 }, default = 4, brief = "elements that u and v are aligned to" },
+  },
+
+  args = args,
+
+  call = { "shape", "order", "dims", "dtype", "nx", "ny", "nz", "steps", "border", "c0", "c1", "c2", "c3", "c4",
+    "u", "v",
+    align = "min(pow2div(u // (" .. NBYTES .. "), 4), pow2div(v // (" .. NBYTES .. "), 4))" },
+
+  space = {
+    { "ALG", { "basic", "tile3d", "march", "march_register", "march_mixed", "temporal", "persistent" },
+      "where neighbours come from: memory, tiles, planes around a marching block; TSTEPS steps at a time" },
+    { "TILE_X", { 4, 6, 8, 10, 16, 32, 64, 128, 256, 512 }, "threads of a block in x",
+      when = "ALG ~= 'temporal' and ALG ~= 'persistent'" },
+    { "TILE_Y", { 1, 2, 4, 6, 8, 10, 16, 32, 64 }, "threads of a block in y",
+      when = "ALG ~= 'temporal' and ALG ~= 'persistent'" },
+    { "TILE_Z", { 1, 2, 4, 6, 8, 10 }, "threads of a block in z", when = "ALG == 'basic' or ALG == 'tile3d'" },
+    { "TSTEPS", { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16 }, "steps while the field is read and written once",
+      when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "VEC", { 1, 2, 4, 8 }, "points of a row per thread", when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "ITEMS", { 1, 2, 3, 4, 8 }, "rows per thread in 3-D", when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "WARPS", { 1, 2, 4, 8, 16, 32 }, "warps per block", when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "PREFETCH", { 1, 2, 3, 4, 6, 8 }, "planes, or rows in 2-D, that are copied ahead",
+      when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "RESIDENT", { 1, 2, 3, 4, 6, 8, 12, 16 }, "blocks per multiprocessor that registers are limited for",
+      when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "Z_DEPTH", { 0, 4, 8, 16, 32, 64, 128, 256, 512 }, "planes, or rows in 2-D, that a block goes through; 0: see WAVES",
+      when = "ALG ~= 'basic' and ALG ~= 'tile3d'" },
+    { "WAVES", { 1, 2, 4, 8 }, "with Z_DEPTH=0, blocks are at most as many as fit the device so often",
+      when = "(ALG == 'temporal' or ALG == 'persistent') and Z_DEPTH == 0" },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "LOOP", { "host", "graph" }, "what repeats launches", when = "ALG ~= 'persistent'" },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES }, { "VEC_MOST", "min(align, pow2div(nx, 4), 16 // NBYTES)" }, { "ORDER", "order" }, { "DIMS", "dims" },
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+  },
+
+  require = {
+    { "TILE_X * TILE_Y * TILE_Z exceeds the device's threads per block", "TILE_X * TILE_Y * TILE_Z <= dev_threads_block" },
+    { "a tile of images is a plane", "dims == 3 or TILE_Z == 1" },
+    { "blocks of less than 32 threads", "TILE_X * TILE_Y * TILE_Z >= 32" },
+    { "Z_DEPTH is 0 for temporal and persistent only",
+      "Z_DEPTH > 0 or ALG == 'basic' or ALG == 'tile3d' or ALG == 'temporal' or ALG == 'persistent'" },
+    { "LOOP=graph needs more than a step", "LOOP == 'host' or steps > 1" },
+  },
+
+  default = { ALG = "basic", TILE_X = 32, TILE_Y = 8, TILE_Z = 1, TSTEPS = 1, VEC = 1, ITEMS = 1, WARPS = 4,
+    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, STORE = "plain", LOOP = "host" },
+
+  textbook = { ALG = "march_register", TILE_X = 32, TILE_Y = 32, Z_DEPTH = 32 },
+  untuned = SUGGESTED,
+
+  algorithms = { basic = BASIC, tile3d = TILE3D, march = MARCH, march_register = REGISTER, march_mixed = MIXED,
+    temporal = TEMPORAL, persistent = PERSISTENT },
+
+  workspace = {
+    { "other", "dtype", "sel(steps > 1, " .. POINTS .. ", 0)" },
+    { "arrived", "u64", "sel(ALG == 'persistent', 1, 0)" },
+  },
+
+  -- A thread a point, in double.
+  reference = {
+    workspace = { { "one", "f64", POINTS }, { "two", "f64", "sel(steps > 0, " .. POINTS .. ", 0)" } },
+    stages = {
+      { kernel = "widen", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256,
+        args = { { "i64", POINTS }, "u", "one" } },
+      { loop = { times = "steps", swap = { { "one", "two" } } }, when = "steps > 0", stages = {
+        { kernel = "step", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256,
+          args = join({ "nx", "ny", "nz" }, COEFFICIENTS, { "one", "two" }) } } },
+      { kernel = "narrow", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256, when = "steps % 2 == 0",
+        args = { { "i64", POINTS }, "one", "v" } },
+      { kernel = "narrow", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256, when = "steps % 2 == 1",
+        args = { { "i64", POINTS }, "two", "v" } },
+    },
+    source = [[
+#include "elements.cuh"
+using stored = element<DTYPE>::stored;
+
+extern "C" __global__ void widen(long long n, const stored *in, double *out) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) out[i] = in[i];
+}
+extern "C" __global__ void narrow(long long n, const double *in, stored *out) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) out[i] = (stored)in[i];
+}
+
+__device__ bool outer(long long i, long long n) { return i < ORDER || i >= n - ORDER; }
+
+__device__ double value(const double *in, long long nx, long long ny, long long nz, long long x, long long y,
+                        long long z) {
+  if (BORDER == BORDER_periodic) {
+    x = (x % nx + nx) % nx, y = (y % ny + ny) % ny, z = (z % nz + nz) % nz;
+  }
+  if (x < 0 || x >= nx || y < 0 || y >= ny || z < 0 || z >= nz) return 0;
+  const long long i = (z * ny + y) * nx + x;
+  return in[i];
+}
+
+extern "C" __global__ void step(int nx, int ny, int nz, stored c0, stored c1, stored c2, stored c3, stored c4,
+                                const double *in, double *out) {
+  const double c[5] = {c0, c1, c2, c3, c4};
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < (long long)nx * ny * nz; i += gridDim.x * 256ll) {
+    const long long x = i % nx, y = i / nx % ny, z = i / nx / ny;
+    if (BORDER == BORDER_keep && (outer(x, nx) || outer(y, ny) || (DIMS == 3 && outer(z, nz)))) {
+      out[i] = in[i];
+      continue;
+    }
+    double sum = 0;
+    for (int dz = DIMS == 3 ? -ORDER : 0; dz <= (DIMS == 3 ? ORDER : 0); dz++) {
+      for (int dy = -ORDER; dy <= ORDER; dy++) {
+        for (int dx = -ORDER; dx <= ORDER; dx++) {
+          const int axes = (dx != 0) + (dy != 0) + (dz != 0), far = max(max(abs(dx), abs(dy)), abs(dz));
+          if (SHAPE == SHAPE_star && axes > 1) continue;
+          sum += c[far] * value(in, nx, ny, nz, x + dx, y + dy, z + dz);
+        }
+      }
+    }
+    out[i] = sum;
+  }
+}
+]],
+  },
+
+  -- Each step rounds once a neighbour, and what it rounds is at most 1.
+  tolerance = { abs = "(steps * (" .. NEIGHBOURS .. " + 1) + 1) * sel(dtype == 'f64', 2^-53, 2^-24)", rel = 0 },
+
+  flops = "steps * " .. POINTS .. " * (2 * (" .. NEIGHBOURS .. ") - 1)",
+  bytes = "2 * max(1, steps) * " .. POINTS .. " * (" .. NBYTES .. ")",
+
+  sizes = {
+    emu = { "nx=36 ny=21 nz=13", "nx=37 ny=19 dims=2 steps=5 border=zero", "nx=24 ny=18 nz=11 steps=3 order=2 border=periodic",
+      "nx=20 ny=12 nz=9 shape=box dtype=f64" },
+    test = { "nx=1 ny=1 nz=1", "nx=0 ny=3 nz=3", "nx=129 ny=67 nz=41", "nx=128 ny=96 nz=50 order=2 steps=7",
+      "nx=500 ny=37 nz=33 order=3 border=zero steps=4", "nx=256 ny=64 nz=40 order=4 border=periodic dtype=f64 steps=5",
+      "nx=1000 ny=777 dims=2 steps=20", "nx=1024 ny=512 dims=2 steps=20 order=2 shape=box border=periodic",
+      "nx=100 ny=60 nz=41 shape=box steps=3", "nx=4 ny=4 nz=4 order=4 border=periodic steps=3",
+      "nx=5 ny=7 nz=3 order=4 border=zero steps=2" },
+    bench = { "nx=512", "nx=512 order=4", "nx=512 steps=100", "nx=16384 dims=2", "nx=16384 dims=2 steps=100" },
+  },
+}

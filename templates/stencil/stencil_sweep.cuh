@@ -1,0 +1,414 @@
+// stencil_sweep.cuh -- TSTEPS steps of a part of the field while a group of threads marches through it once.
+//
+// In 3-D a group is a block that marches through planes, a thread has ITEMS rows of VEC points in each; in 2-D
+// it is a warp that marches through rows. Planes come to shared memory PREFETCH planes ahead. When a plane
+// arrives at a level, each point adds its part to the sums of the 2 * ORDER + 1 planes around it; the oldest of
+// these is then complete and goes to the next level, or is stored. The parts of neighbouring groups overlap, so
+// that each level needs only what the group has itself.
+#pragma once
+#include "stencil_points.cuh"
+#include "ptx.cuh"
+
+constexpr int R = ORDER, SUMS = 2 * ORDER;
+constexpr int RY = DIMS == 3 ? R : 0;  // rows that a point needs on either side
+// Columns and rows that are loaded for the first level only, and those that are computed, but not stored.
+constexpr int LOADED_X = (R + VEC - 1) / VEC * VEC;
+constexpr int HALO_X = ((TSTEPS - 1) * R + VEC - 1) / VEC * VEC, HALO_Y = (TSTEPS - 1) * RY;
+constexpr int COLUMNS = 32 * VEC, ROWS = DIMS == 3 ? WARPS * ITEMS : 1;
+constexpr int OUT_X = COLUMNS - 2 * HALO_X, OUT_Y = ROWS - 2 * HALO_Y;
+// A plane in shared memory, and how the group's threads copy it.
+constexpr int WIDTH = COLUMNS + 2 * LOADED_X, HEIGHT = ROWS + 2 * RY;
+constexpr int MEMBERS = DIMS == 3 ? 32 * WARPS : 32;
+constexpr int PIECE = (VEC * NBYTES < 16 ? VEC * NBYTES : 16) / NBYTES;
+constexpr int ROW_PIECES = WIDTH / PIECE, PIECES = HEIGHT * ROW_PIECES;
+constexpr int COPIES = (PIECES + MEMBERS - 1) / MEMBERS;
+constexpr int STAGES = PREFETCH + 1, EXCHANGES = DIMS == 2 || TSTEPS == 1 ? 0 : TSTEPS == 2 ? 1 : 2;
+constexpr int GROUP_SHARED = (STAGES * HEIGHT * WIDTH + EXCHANGES * ROWS * COLUMNS);
+
+struct alignas(PIECE *NBYTES) piece {
+  number e[PIECE];
+};
+
+// A group's part: its first column and row, image, and the planes that it stores.
+struct part {
+  int x, y, image, first, last;
+};
+
+__device__ __forceinline__ void sync_group() {
+  if constexpr (DIMS == 3) {
+    __syncthreads();
+  } else {
+    __syncwarp();
+  }
+}
+
+// ---- planes to shared memory -------------------------------------------------------------------
+
+struct loader {
+  const stored *in;
+  long long plane;  // elements
+  int count;        // planes
+  int at[COPIES];   // of this thread's pieces in a plane; -1: zeros, -2: no such piece
+  stored *to;
+
+  __device__ __forceinline__ loader(const part &p, const extents &field, const stored *in_,
+                                    stored *shared, int member) {
+    in = in_ + (DIMS == 2 ? field.at(0, 0, p.image) : 0);
+    plane = DIMS == 3 ? field.at(0, 0, 1) : field.nx;
+    count = DIMS == 3 ? field.nz : field.ny;
+    to = shared + member * PIECE;
+#pragma unroll
+    for (int k = 0; k < COPIES; k++) {
+      const int i = k * MEMBERS + member;
+      int x = p.x - LOADED_X + i % ROW_PIECES * PIECE, y = p.y - RY + i / ROW_PIECES;
+      if constexpr (BORDER == BORDER_periodic) x = wrap(x, field.nx), y = wrap(y, field.ny);
+      const bool inside =
+          (unsigned)x < (unsigned)field.nx && (DIMS == 2 || (unsigned)y < (unsigned)field.ny);
+      at[k] = i >= PIECES ? -2 : !inside ? -1 : DIMS == 3 ? y * field.nx + x : x;
+    }
+  }
+  __device__ __forceinline__ void load(int m, int slot) const {
+    if constexpr (BORDER == BORDER_periodic) m = wrap(m, count);
+    const bool inside = (unsigned)m < (unsigned)count;
+    const stored *from = in + (inside ? m * plane : 0);
+    const unsigned address = shared_address(to + slot * (HEIGHT * WIDTH));
+#pragma unroll
+    for (int k = 0; k < COPIES; k++) {
+      if ((k + 1) * MEMBERS > PIECES && at[k] == -2) continue;
+      cp_async<PIECE * NBYTES>(address + k * MEMBERS * PIECE * NBYTES, from + max(at[k], 0),
+                               inside && at[k] >= 0 ? PIECE * NBYTES : 0);
+    }
+    cp_async_commit();
+  }
+};
+
+// ---- a level -----------------------------------------------------------------------------------
+
+// A thread's points of a plane, with their neighbours in it.
+struct window {
+  number e[ITEMS + 2 * RY][VEC + 2 * R];
+};
+using points = number[ITEMS][VEC];
+using sums = number[SUMS][ITEMS][VEC];
+
+template <int N>
+__device__ __forceinline__ void read(const stored *from, number *to) {
+#pragma unroll
+  for (int i = 0; i < N; i += PIECE) {
+    const piece p = *reinterpret_cast<const piece *>(from + i);
+#pragma unroll
+    for (int e = 0; e < PIECE; e++) to[i + e] = p.e[e];
+  }
+}
+template <int N>
+__device__ __forceinline__ void write(stored *to, const number *from) {
+#pragma unroll
+  for (int i = 0; i < N; i += PIECE) {
+    piece p;
+#pragma unroll
+    for (int e = 0; e < PIECE; e++) p.e[e] = from[i + e];
+    *reinterpret_cast<piece *>(to + i) = p;
+  }
+}
+
+// Rows of neighbours above and below only matter in full to a box.
+__device__ constexpr bool in_full(int row) {
+  return SHAPE == SHAPE_box || (row >= RY && row < RY + ITEMS);
+}
+
+// The first level's, from the plane in shared memory.
+__device__ __forceinline__ void open_window(const stored *plane, int warp, int lane, window &w) {
+#pragma unroll
+  for (int k = 0; k < ITEMS + 2 * RY; k++) {
+    const stored *row = plane + ((DIMS == 3 ? warp * ITEMS : 0) + k) * WIDTH + lane * VEC;
+    number all[VEC + 2 * LOADED_X];
+    read<VEC>(row + LOADED_X, all + LOADED_X);
+    if (in_full(k)) {
+      read<LOADED_X>(row, all);
+      read<LOADED_X>(row + LOADED_X + VEC, all + LOADED_X + VEC);
+    }
+#pragma unroll
+    for (int e = in_full(k) ? 0 : R; e < (in_full(k) ? VEC + 2 * R : VEC + R); e++) {
+      w.e[k][e] = all[LOADED_X - R + e];
+    }
+  }
+}
+
+// Other levels': columns by shuffles, other threads' rows through shared memory.
+__device__ __forceinline__ void exchange(const points &v, stored *rows, int warp, int lane,
+                                         window &w) {
+  if constexpr (DIMS == 3) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+      if (i < R || i >= ITEMS - R)
+        write<VEC>(rows + (warp * ITEMS + i) * COLUMNS + lane * VEC, v[i]);
+    }
+    __syncthreads();
+  }
+#pragma unroll
+  for (int k = 0; k < ITEMS + 2 * RY; k++) {
+    number own[VEC];
+    if (k >= RY && k < RY + ITEMS) {
+#pragma unroll
+      for (int e = 0; e < VEC; e++) own[e] = v[k - RY][e];
+    } else {
+      const int row = min(max(warp * ITEMS + k - RY, 0), ROWS - 1);
+      read<VEC>(rows + row * COLUMNS + lane * VEC, own);
+    }
+#pragma unroll
+    for (int e = 0; e < VEC; e++) w.e[k][R + e] = own[e];
+    if (!in_full(k)) continue;
+#pragma unroll
+    for (int d = 0; d < R; d++) {
+      const int far = d / VEC + 1;
+      w.e[k][R - 1 - d] = __shfl_up_sync(~0u, own[VEC - 1 - d % VEC], far);
+      w.e[k][R + VEC + d] = __shfl_down_sync(~0u, own[d % VEC], far);
+    }
+  }
+}
+
+// What a plane adds to its own sums (add[0]) and to those of the planes at a distance of k, before: sum.
+__device__ __forceinline__ number add_star(const weights &c, const window &w, int i, int e,
+                                           number sum) {
+  sum = multiply_add(c.c[0], w.e[i + RY][R + e], sum);
+#pragma unroll
+  for (int d = 1; d <= R; d++) {
+    sum = multiply_add(c.c[d], w.e[i + RY][R + e - d], sum);
+    sum = multiply_add(c.c[d], w.e[i + RY][R + e + d], sum);
+    if constexpr (DIMS == 3) {
+      sum = multiply_add(c.c[d], w.e[i + RY - d][R + e], sum);
+      sum = multiply_add(c.c[d], w.e[i + RY + d][R + e], sum);
+    }
+  }
+  return sum;
+}
+
+// The sums of a plane's points at a Chebyshev distance of 0, 1, ... R in the plane.
+__device__ __forceinline__ void add_rings(const window &w, int i, int e, number (&ring)[R + 1]) {
+#pragma unroll
+  for (int d = 0; d <= R; d++) ring[d] = 0;
+#pragma unroll
+  for (int y = -RY; y <= RY; y++) {
+    const number(&row)[VEC + 2 * R] = w.e[i + RY + y];
+    number inner = row[R + e];
+#pragma unroll
+    for (int d = 0; d <= R; d++) {
+      const number both = d > 0 ? row[R + e - d] + row[R + e + d] : row[R + e];
+      if (d > 0) inner += both;
+      if (d == (y < 0 ? -y : y)) ring[d] += inner;
+      if (d > (y < 0 ? -y : y)) ring[d] += both;
+    }
+  }
+}
+
+// Which points keep their values, and which weights have a say: only of parts at the border.
+struct border {
+  unsigned columns, rows;  // bits: kept columns of a thread, kept rows
+  int count;               // planes
+
+  __device__ __forceinline__ border(const extents &field, int x, int y) : columns(0), rows(0) {
+    count = DIMS == 3 ? field.nz : field.ny;
+#pragma unroll
+    for (int e = 0; e < VEC; e++) {
+      const bool inside = (unsigned)(x + e) < (unsigned)field.nx;
+      columns |= (BORDER == BORDER_keep ? outer(x + e, field.nx) : !inside) << e;
+    }
+    if constexpr (DIMS == 3) {
+#pragma unroll
+      for (int i = 0; i < ITEMS; i++) {
+        const bool inside = (unsigned)(y + i) < (unsigned)field.ny;
+        rows |= (BORDER == BORDER_keep ? outer(y + i, field.ny) : !inside) << i;
+      }
+    }
+  }
+  __device__ __forceinline__ bool has(int i, int e) const {
+    return (columns >> e & 1) || (DIMS == 3 && (rows >> i & 1));
+  }
+  __device__ __forceinline__ bool has_plane(int m) const {
+    return BORDER == BORDER_keep ? outer(m, count) : (unsigned)m >= (unsigned)count;
+  }
+};
+
+// Plane m arrives at a level, and plane m - R of the next one is complete.
+template <bool EDGE>
+__device__ __forceinline__ void advance(const weights &c, const window &w, sums &sum, points &v,
+                                        const border &at, int m) {
+  constexpr bool KEEPS = EDGE && BORDER == BORDER_keep;
+  number share[SUMS + 1];  // weights of this plane in the sums of planes m - R to m + R
+#pragma unroll
+  for (int j = 0; j <= SUMS; j++) {
+    share[j] = c.c[j < R ? R - j : j - R];
+    if (KEEPS && j != R && at.has_plane(m - R + j)) share[j] = 0;
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+#pragma unroll
+    for (int e = 0; e < VEC; e++) {
+      const number own = w.e[i + RY][R + e];
+      const bool kept = KEEPS && at.has(i, e);
+      if constexpr (SHAPE == SHAPE_star) {
+        const number other = kept ? 0 : own;  // what other planes get
+        v[i][e] = multiply_add(share[0], other, sum[0][i][e]);
+#pragma unroll
+        for (int j = 1; j < SUMS; j++) {
+          sum[j - 1][i][e] = j != R ? multiply_add(share[j], other, sum[j][i][e])
+                                    : add_star(c, w, i, e, sum[j][i][e]);
+        }
+        sum[SUMS - 1][i][e] = share[SUMS] * other;
+      } else {
+        number ring[R + 1], inner = 0;
+        add_rings(w, i, e, ring);
+        number given[R + 1];  // to the planes at a distance of k
+#pragma unroll
+        for (int k = 0; k <= R; k++) {
+          inner += ring[k];
+          given[k] = c.c[k] * inner;
+#pragma unroll
+          for (int d = k + 1; d <= R; d++) given[k] = multiply_add(c.c[d], ring[d], given[k]);
+          if (kept) given[k] = 0;
+        }
+#pragma unroll
+        for (int j = 0; j <= SUMS; j++) {
+          const int k = j < R ? R - j : j - R;
+          const bool gone = KEEPS && j != R && at.has_plane(m - R + j);
+          const number before = j < SUMS ? sum[j][i][e] : 0;
+          const number after = gone ? before : before + given[k];
+          if (j == 0) v[i][e] = after;
+          if (j > 0) sum[j - 1][i][e] = after;
+        }
+      }
+      if (KEEPS && (kept || at.has_plane(m))) sum[R - 1][i][e] = own;
+      if (EDGE && BORDER == BORDER_zero && (at.has(i, e) || at.has_plane(m - R))) v[i][e] = 0;
+    }
+  }
+}
+
+// ---- a part ------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void put(stored *to, const number *from) {
+#pragma unroll
+  for (int i = 0; i < VEC; i += PIECE) {
+    piece p;
+#pragma unroll
+    for (int e = 0; e < PIECE; e++) p.e[e] = from[i + e];
+    if constexpr (STORE == STORE_streaming) {
+      if constexpr (PIECE * NBYTES == 16) {
+        __stcs(reinterpret_cast<float4 *>(to + i), *reinterpret_cast<const float4 *>(&p));
+      } else if constexpr (PIECE * NBYTES == 8) {
+        __stcs(reinterpret_cast<float2 *>(to + i), *reinterpret_cast<const float2 *>(&p));
+      } else {
+        __stcs(to + i, p.e[0]);
+      }
+    } else {
+      *reinterpret_cast<piece *>(to + i) = p;
+    }
+  }
+}
+
+// Stores what of plane m this thread is to store; of parts at the border, KEPT points from the plane that
+// arrives and the others from the last level's.
+template <bool EDGE, bool KEPT>
+__device__ __forceinline__ void put_plane(const part &p, const extents &field, const border &at,
+                                          int x, int y, int m, const points &v, stored *out) {
+  if (m < p.first || m >= p.last || x < p.x + HALO_X || x >= p.x + COLUMNS - HALO_X ||
+      x >= field.nx) {
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    if (DIMS == 3 && (y + i < p.y + HALO_Y || y + i >= p.y + ROWS - HALO_Y || y + i >= field.ny)) {
+      continue;
+    }
+    stored *to = out + (DIMS == 3 ? field.at(x, y + i, m) : field.at(x, m, p.image));
+    if constexpr (EDGE && BORDER == BORDER_keep) {
+#pragma unroll
+      for (int e = 0; e < VEC; e++) {
+        if ((at.has(i, e) || at.has_plane(m)) == KEPT) to[e] = v[i][e];
+      }
+    } else {
+      put(to, v[i]);
+    }
+  }
+}
+
+template <bool EDGE>
+__device__ __forceinline__ void sweep_part(const part &p, const extents &field, const weights &c,
+                                           const stored *in, stored *out, stored *shared, int warp,
+                                           int lane) {
+  const int member = DIMS == 3 ? warp * 32 + lane : lane;
+  const loader planes(p, field, in, shared, member);
+  const int x = p.x + lane * VEC, y = DIMS == 3 ? p.y + warp * ITEMS : 0;
+  const border at(field, x, y);
+  sums sum[TSTEPS];
+#pragma unroll
+  for (int l = 0; l < TSTEPS; l++) {
+#pragma unroll
+    for (int i = 0; i < SUMS * ITEMS * VEC; i++) (&sum[l][0][0][0])[i] = 0;
+  }
+  const int from = p.first - TSTEPS * R, end = p.last + TSTEPS * R;
+#pragma unroll
+  for (int k = 0; k < PREFETCH; k++) planes.load(from + k, k);
+  int slot = 0;
+#pragma unroll 1
+  for (int m = from; m < end; m++) {
+    cp_async_wait<PREFETCH - 1>();
+    sync_group();
+    planes.load(m + PREFETCH, slot == 0 ? PREFETCH : slot - 1);
+    points v;
+#pragma unroll
+    for (int l = 0; l < TSTEPS; l++) {
+      window w;
+      if (l == 0) {
+        open_window(shared + slot * (HEIGHT * WIDTH), warp, lane, w);
+      } else {
+        stored *rows =
+            shared + STAGES * HEIGHT * WIDTH + (l % 2 * (EXCHANGES - 1)) * ROWS * COLUMNS;
+        exchange(v, rows, warp, lane, w);
+      }
+      if (EDGE && BORDER == BORDER_keep && l == 0) {
+#pragma unroll
+        for (int i = 0; i < ITEMS; i++) {
+#pragma unroll
+          for (int e = 0; e < VEC; e++) v[i][e] = w.e[i + RY][R + e];
+        }
+        put_plane<EDGE, true>(p, field, at, x, y, m, v, out);
+      }
+      advance<EDGE>(c, w, sum[l], v, at, m - l * R);
+    }
+    put_plane<EDGE, false>(p, field, at, x, y, m - TSTEPS * R, v, out);
+    slot = slot == PREFETCH ? 0 : slot + 1;
+  }
+  cp_async_wait<0>();
+  sync_group();
+}
+
+// Does the part need values beyond the border, or points that keep theirs?
+__device__ __forceinline__ bool at_border(const part &p, const extents &field) {
+  if constexpr (BORDER == BORDER_periodic) return false;
+  constexpr int KEPT = BORDER == BORDER_keep ? R : 0;
+  const int count = DIMS == 3 ? field.nz : field.ny;
+  return p.x < KEPT || p.x + COLUMNS > field.nx - KEPT ||
+         (DIMS == 3 && (p.y < KEPT || p.y + ROWS > field.ny - KEPT)) ||
+         p.first - TSTEPS * R < KEPT || p.last + TSTEPS * R > count - KEPT;
+}
+
+// Part i of those into which strips of columns, tiles of rows (or images) and depth divide the field.
+__device__ __forceinline__ void sweep(unsigned i, const extents &field, const weights &c, int depth,
+                                      const stored *in, stored *out, stored *shared, int warp,
+                                      int lane) {
+  const unsigned strips = (field.nx - 1) / OUT_X + 1;
+  const unsigned lines = DIMS == 3 ? (field.ny - 1) / OUT_Y + 1 : field.nz;
+  const int count = DIMS == 3 ? field.nz : field.ny;
+  part p;
+  p.x = (int)(i % strips) * OUT_X - HALO_X;
+  i /= strips;
+  p.image = i % lines;
+  p.y = p.image * OUT_Y - HALO_Y;
+  p.first = i / lines * depth;
+  p.last = min(count - p.first, depth) + p.first;
+  if (at_border(p, field)) {
+    sweep_part<true>(p, field, c, in, out, shared, warp, lane);
+  } else {
+    sweep_part<false>(p, field, c, in, out, shared, warp, lane);
+  }
+}
