@@ -16,20 +16,25 @@ local WIDE_STEPS = "(accuracy == 'fp64' or dtype == 'f64')"
 -- For sizes without a tuned result: one block; then blocks with all their loads under way at once; then a loop.
 local SUGGESTED = { { when = "reproducible == 'shape'", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8,
   LOAD = "streaming", FINISH = "wait" } }
-for _, vec in ipairs { 8, 4, 2, 1 } do
-  local function suggest(most, config)
-    config.when = "min(sel(unit == 1, align, 1), 16 // NBYTES) == " .. vec
-      .. (most and " and n * NBYTES <= " .. most or "")
-    config.LOAD = "streaming"
-    config.VEC, config.COARSE = vec, config.COARSE * (vec == 1 and 2 or 1)
-    SUGGESTED[#SUGGESTED + 1] = config
+-- Of `vec` elements of `nbytes` per load; `coarse` is for words of 16 bytes.
+local function suggest(nbytes, vec, most, block, blocks, coarse, finish)
+  SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and min(sel(unit == 1, align, 1), 16 // NBYTES) == "
+    .. vec .. (most and " and n * NBYTES <= " .. most or ""), BLOCK = block, BLOCKS = blocks, VEC = vec,
+    COARSE = math.min(16, coarse * 16 // (vec * nbytes)), LOAD = "streaming", FINISH = finish }
+end
+for _, nbytes in ipairs { 2, 4, 8 } do
+  for _, vec in ipairs { 8, 4, 2, 1 } do
+    if vec * nbytes <= 16 then
+      suggest(nbytes, vec, "2^14", 512, 1, 1, "cluster")
+      suggest(nbytes, vec, "2^15", 1024, 1, 2, "cluster")
+      suggest(nbytes, vec, "2^18", 128, 1, 1, "wait")
+      suggest(nbytes, vec, "2^19", 256, 1, 1, "wait")
+      suggest(nbytes, vec, "2^20", 512, 1, 1, "wait")
+      suggest(nbytes, vec, "2^21", 512, 1, 2, "wait")
+      suggest(nbytes, vec, "2^22", 512, 1, 4, "wait")
+      suggest(nbytes, vec, nil, 512, 2, 4, "wait")
+    end
   end
-  suggest("2^14", { BLOCK = 512, BLOCKS = 1, COARSE = 1, FINISH = "cluster" })
-  suggest("2^15", { BLOCK = 1024, BLOCKS = 1, COARSE = 2, FINISH = "cluster" })
-  suggest("2^18", { BLOCK = 128, BLOCKS = 1, COARSE = 1, FINISH = "wait" })
-  suggest("2^20", { BLOCK = 512, BLOCKS = 1, COARSE = 1, FINISH = "wait" })
-  suggest("2^22", { BLOCK = 512, BLOCKS = 1, COARSE = 4, FINISH = "wait" })
-  suggest(nil, { BLOCK = 512, BLOCKS = 2, COARSE = 4, FINISH = "wait" })
 end
 
 return {

@@ -16,18 +16,25 @@ local GRID = "sel(ALG == 'one_to_one', ceildiv(" .. TOTAL .. ", TILE), "
 -- For sizes without a tuned result: words of 16 bytes, in as many blocks as a small problem has work for; an early
 -- start where the device has it.
 local SUGGESTED = {}
-for _, vec in ipairs { 8, 4, 2, 1 } do
-  local function suggest(condition, config)
-    for _, start in ipairs { "early", "after" } do
-      local one = { when = "min(align, 16 // NBYTES) == " .. vec .. " and " .. condition, VEC = vec, START = start }
-      for name, value in pairs(config) do one[name] = value end
-      SUGGESTED[#SUGGESTED + 1] = one
+-- Of `vec` elements of `nbytes` per load.
+local function suggest(nbytes, vec, condition, config)
+  for _, start in ipairs { "early", "after" } do
+    local one = { when = "NBYTES == " .. nbytes .. " and min(align, 16 // NBYTES) == " .. vec .. " and " .. condition,
+      VEC = vec, START = start }
+    for name, value in pairs(config) do one[name] = value end
+    SUGGESTED[#SUGGESTED + 1] = one
+  end
+end
+for _, nbytes in ipairs { 2, 4, 8 } do
+  for _, vec in ipairs { 8, 4, 2, 1 } do
+    if vec * nbytes <= 16 then
+      local coarse = 16 // (vec * nbytes)
+      suggest(nbytes, vec, "DENSE and n * rows * NBYTES <= 2^20", { ALG = "one_to_one", BLOCK = 128, COARSE = 1 })
+      suggest(nbytes, vec, "DENSE", { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, STORE = "second" })
+      suggest(nbytes, vec, "rows > 1",
+        { ALG = "grid2d", BLOCK_X = 256, BLOCK_Y = 1, COARSE = coarse, STORE = "second" })
     end
   end
-  local coarse = vec == 1 and 4 or 1
-  suggest("DENSE and n * rows <= 2^18", { ALG = "one_to_one", BLOCK = 128, COARSE = 1 })
-  suggest("DENSE", { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, STORE = "second" })
-  suggest("rows > 1", { ALG = "grid2d", BLOCK_X = 256, BLOCK_Y = 1, COARSE = coarse, STORE = "second" })
 end
 
 -- Words of 16 bytes, one a thread.
