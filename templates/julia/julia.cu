@@ -91,10 +91,11 @@ __device__ __forceinline__ point point_of(const image &m, int column, int row) {
 __device__ __forceinline__ void put(const image &m, int column, int row, int n) {
   if (column >= m.columns || row >= m.rows) return;
   const int y = SYMMETRY == SYMMETRY_none ? row : m.height / 2 - row;
-  if (column < m.width) m.out[(long long)y * m.width + column] = n;
+  const long long i = (long long)y * m.width + column;
+  if (column < m.width) m.out[i] = n;
   if constexpr (SYMMETRY == SYMMETRY_point) {
-    const int behind = m.columns - 1 - column, below = m.height / 2 + row;
-    if (row > 0 && below < m.height && behind < m.width) m.out[(long long)below * m.width + behind] = n;
+    const bool behind = column + m.width >= m.columns, below = row > 0 && row < m.height - m.height / 2;
+    if (behind && below) m.out[(long long)(m.height / 2 * 2) * m.width + m.columns - 1 - i] = n;
   }
 }
 
@@ -143,7 +144,7 @@ julia(int width, int height, int iterations, float cr, float ci, float scale, in
   const image m = image_of(width, height, scale, out);
   const unsigned lane = threadIdx.x, wide = (m.columns + 31) / 32, tiles = wide * ((m.rows + ROWS - 1) / ROWS);
   int next = TILE, left = 0, top = 0, column = 0, row = 0;
-  int enough = 32 - REFILL;  // as many lanes go on, or, after the last tile, -1: until the last has left
+  int enough = 32 - REFILL;  // more lanes than that go on; after the last tile, -1: all do
   int busy = 0, running = 0;
   point p = {};
   pdl_wait();
@@ -166,9 +167,11 @@ julia(int width, int height, int iterations, float cr, float ci, float scale, in
       busy = column < m.columns && row < m.rows;
       running = busy && iterations > 0 && is_inside(p);
     }
-    do {
-      if (running) running = advance(p, cr, ci) && p.n < iterations;
-    } while (__popc(__ballot_sync(0xffffffff, running)) > max(enough, 0));
+    if (running) {
+      do {
+        running = advance(p, cr, ci) && p.n < iterations;
+      } while (running && (int)__popc(__activemask()) > enough);  // whose number changes no result
+    }
     if (busy && !running) {
       put(m, column, row, finish(p, iterations, cr, ci));
       busy = 0;

@@ -73,7 +73,7 @@ return {
   textbook = { SYMMETRY = "none", STEPS = 1, BLOCK_X = 16, BLOCK_Y = 16 },
   untuned = {
     -- the longer points may last, the longer lanes wait for others
-    { when = "iterations > 400 and width * height >= 2^18", ALG = "queue", STEPS = 8, BLOCK_X = 32,
+    { when = "iterations > 400 and width * height >= 2^18", ALG = "queue", STEPS = 8, REFILL = 12, BLOCK_X = 32,
       BLOCK_Y = 4 },
   },
 
