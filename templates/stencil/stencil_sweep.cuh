@@ -278,6 +278,7 @@ __device__ __forceinline__ void advance(const weights &c, const window &w, sums 
         }
       }
       if (KEEPS && (kept || at.has_plane(m))) sum[R - 1][i][e] = own;
+      // (of the last level, these are not stored)
       if (EDGE && BORDER == BORDER_zero && (at.has(i, e) || at.has_plane(m - R))) v[i][e] = 0;
     }
   }
@@ -321,9 +322,16 @@ __device__ __forceinline__ void put_plane(const part &p, const extents &field, c
     }
     stored *to = out + (DIMS == 3 ? field.at(x, y + i, m) : field.at(x, m, p.image));
     if constexpr (EDGE && BORDER == BORDER_keep) {
+      constexpr unsigned ALL = (1u << VEC) - 1;
+      const unsigned kept = at.has_plane(m) || (DIMS == 3 && (at.rows >> i & 1)) ? ALL : at.columns;
+      const unsigned wanted = KEPT ? kept : ~kept & ALL;
+      if (wanted == ALL) {
+        put(to, v[i]);
+      } else if (wanted) {
 #pragma unroll
-      for (int e = 0; e < VEC; e++) {
-        if ((at.has(i, e) || at.has_plane(m)) == KEPT) to[e] = v[i][e];
+        for (int e = 0; e < VEC; e++) {
+          if (wanted >> e & 1) to[e] = v[i][e];
+        }
       }
     } else {
       put(to, v[i]);
@@ -373,7 +381,7 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
         }
         put_plane<EDGE, true>(p, field, at, x, y, m, v, out);
       }
-      advance<EDGE>(c, w, sum[l], v, at, m - l * R);
+      advance<EDGE && (TSTEPS > 1)>(c, w, sum[l], v, at, m - l * R);
     }
     put_plane<EDGE, false>(p, field, at, x, y, m - TSTEPS * R, v, out);
     slot = slot == PREFETCH ? 0 : slot + 1;
@@ -384,7 +392,7 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
 
 // Does the part need values beyond the border, or points that keep theirs?
 __device__ __forceinline__ bool at_border(const part &p, const extents &field) {
-  if constexpr (BORDER == BORDER_periodic) return false;
+  if constexpr (BORDER == BORDER_periodic || (BORDER == BORDER_zero && TSTEPS == 1)) return false;
   constexpr int KEPT = BORDER == BORDER_keep ? R : 0;
   const int count = DIMS == 3 ? field.nz : field.ny;
   return p.x < KEPT || p.x + COLUMNS > field.nx - KEPT ||
