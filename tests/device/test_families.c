@@ -128,6 +128,43 @@ DEVICE_TEST(defaults_are_always_valid) {
   rt_numbers(&b->d->info, b->limits);
 }
 
+/* The textbooks' launches of vector_add, and one that must not run: of 2048 threads a block. */
+static const struct {
+  const char *problem, *config;
+  unsigned grid[2], block; /* grid 0: refused */
+} forms[] = {
+    {"n=1000", "ALG=one_to_one,BLOCK=256", {4, 1}, 256},
+    {"n=100", "ALG=one_to_one,BLOCK=32", {4, 1}, 32},
+    {"n=2000000", "ALG=one_to_one,BLOCK=256", {7813, 1}, 256},
+    {"n=33792 dtype=i32", "ALG=one_to_one,BLOCK=1", {33792, 1}, 1},
+    {"n=33792 dtype=i32", "ALG=one_to_one,BLOCK=128", {264, 1}, 128},
+    {"n=33792 dtype=i32", "ALG=grid_stride,BLOCK=128,BLOCKS=1,PER=device", {1, 1}, 128},
+    {"n=33792 dtype=i32", "ALG=grid_stride,BLOCK=128,BLOCKS=128,PER=device", {128, 1}, 128},
+    {"n=16384 rows=16384", "BLOCK_X=32,BLOCK_Y=16", {512, 1024}, 32},
+    {"n=16384 rows=16384", "BLOCK_X=256,BLOCK_Y=8", {0}, 0},
+};
+
+DEVICE_TEST(forms_of_vector_add_are_launched_as_printed) {
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    bed_kernel s = bed_problem_open(b, NULL, "vector_add", forms[i].problem);
+    const gen_plan *p;
+    gen_config c;
+    assert_ok(gen_config_parse(s.t, forms[i].config, &c, &b->e), &b->e);
+    const int rc = gen_config_check(s.g, &c, &b->e);
+    assert_int_equal(rc != 0, forms[i].grid[0] == 0);
+    if (rc) {
+      assert_non_null(strstr(b->e.message, "exceeds the device's threads per block"));
+      err_clear(&b->e);
+    } else {
+      assert_ok(gen_plan_make(s.g, &c, &b->a, &p, &b->e), &b->e);
+      assert_int_equal(p->launches[0].grid[0], forms[i].grid[0]);
+      assert_int_equal(p->launches[0].grid[1], forms[i].grid[1]);
+      assert_int_equal(p->launches[0].block[0], forms[i].block);
+    }
+    bed_kernel_close(&s);
+  }
+}
+
 int main(int argc, char **argv) {
   return bed_tests_run(argc, argv);
 }
