@@ -18,8 +18,9 @@ static void count_read(fake *f, void **args) {
 
 static void count_iterated(fake *f, void **args) {
   (void)f;
-  assert_int_equal(FAKE_ARG(args, 1, uint64_t), NBYTES / 8 / sizeof(float));
-  n_iterated++;
+  const uint64_t n = FAKE_ARG(args, 1, uint64_t);
+  assert_true(n == NBYTES / 8 / sizeof(float) || n == 1);
+  n_iterated += n > 1;
 }
 
 static const fake_function kernels[] = {
@@ -98,7 +99,7 @@ TEST(test_claims_about_memory) {
   err e = {0};
   assert_ok(rt_compiler_open(&c, &e), &e);
   assert_ok(try_claims(c, &ops, 0, &x, &e), &e);
-  assert_true(x.n == 12 && !x.n_failed);
+  assert_true(x.n == 13 && !x.n_failed);
   assert_true(n_read > 12 && n_iterated >= 2 * 3 * 8 && n_moved > 0);
   assert_int_equal(n_advised,
                    1 << RT_ADVICE_READ_MOSTLY | 1 << RT_ADVICE_HOST | 1 << RT_ADVICE_ACCESSED);
@@ -109,7 +110,7 @@ TEST(test_claims_about_memory) {
   }
   ops.managed_alloc = NULL;
   assert_ok(try_claims(c, &ops, 0, &x, &e), &e);
-  assert_true(x.n == 12 && x.n_failed == 5);
+  assert_true(x.n == 13 && x.n_failed == 5);
   assert_string_equal(x.why, "this device has no managed memory");
   ops.host_alloc = NULL;
   assert_fails(try_claims(c, &ops, 0, &x, &e), &e, ERR_DEVICE, "has no pinned memory");

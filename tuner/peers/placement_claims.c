@@ -7,7 +7,15 @@
 
 #include "tuner_files.h"
 
-enum { ROUNDS_MOST = 64, CHUNKS = 8, BLOCK = 256, PAGE = 4096, WORD = 16, ITERATIONS = 2000 };
+enum {
+  ROUNDS_MOST = 64,
+  CHUNKS = 8,
+  BLOCK = 256,
+  PAGE = 4096,
+  WORD = 16,
+  LAUNCHES = 1000,
+  ITERATIONS = 2000
+};
 
 #define ZERO_COPY 10 /* it reaches less than a tenth */
 
@@ -113,6 +121,23 @@ static int pinned_chunks_beside(bench *b, err *e) {
 
 static int pageable_chunks_beside(bench *b, err *e) {
   return chunks(b, b->pageable, b->pageable_out, 2, e);
+}
+
+/* ---- launches -------------------------------------------------------------------------------- */
+
+static int launches(bench *b, rt_stream s, err *e) {
+  for (int i = 0; i < LAUNCHES; i++) {
+    TRY(iterate_at(b, b->device, sizeof(float), s, e));
+  }
+  return b->d->ops->stream_sync(b->d, s, e);
+}
+
+static int on_null_stream(bench *b, err *e) {
+  return launches(b, NULL, e);
+}
+
+static int on_own_stream(bench *b, err *e) {
+  return launches(b, b->stream[0], e);
 }
 
 /* ---- mapped ---------------------------------------------------------------------------------- */
@@ -265,6 +290,11 @@ static const placed claims[] = {
      false,
      0,
      "PMPP 20.3: copies of pageable memory hold the host up, and with it the other stream"},
+    {{"stream=null", NULL, on_null_stream},
+     {"stream=own", NULL, on_own_stream},
+     true,
+     0,
+     "a library's own stream is as fast as the null stream, and waits for nobody else's work"},
     {{"read=device", in_pinned, read_device},
      {"read=zero_copy", NULL, read_mapped},
      false,
