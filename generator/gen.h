@@ -623,7 +623,8 @@ typedef struct gen_generator { /* without gaps: it is compared as bytes */
  *   ELEMENT  |x - ref| <= abs + rel * |ref|, for each element
  *   BOUND    |x - ref| <= abs + rel * bound, for each element; the reference computes the bounds
  *   NORM2    the 2-norm of x - ref is at most rel times that of ref
- *   PSNR     20 log10(abs / root of the mean square of x - ref), in dB, is at least rel */
+ *   PSNR     20 log10(peak / root of the mean square of x - ref), in dB, is at least rel; the peak is
+ *            abs, or the largest |ref| where that is 0 */
 typedef enum gen_error_kind {
   GEN_ERROR_ELEMENT,
   GEN_ERROR_BOUND,

@@ -30,9 +30,9 @@ static int fill_recorded(rt_harness *b, const harness_case *c, err *e) {
   return 0;
 }
 
-static double largest_value(const gen_datum *d, const unsigned char *p) {
+/* Of finite values; `most`, where none is larger. */
+static double largest_value(const gen_datum *d, const unsigned char *p, double most) {
   const size_t n = dtype_nbytes(d->type);
-  double most = 1;
   for (uint64_t i = 0; i < d->count; i++) {
     uint64_t bits = 0;
     memcpy(&bits, p + n * i, n);
@@ -42,17 +42,20 @@ static double largest_value(const gen_datum *d, const unsigned char *p) {
   return most;
 }
 
-/* A template's absolute tolerance is for data of order one; for a program's data it is scaled. */
+/* A template's absolute tolerance is for data of order one; for a program's data it is scaled. A PSNR
+ * without a peak takes that of the reference. */
 static int find_magnitude(rt_harness *b, harness_case *c, size_t arg, err *e) {
+  const gen_datum *d = &c->data->args[arg];
   const uint64_t nbytes = harness_nbytes(c, arg);
-  if (!c->captured || !c->captured->map || c->data->args[arg].tolerance_abs == 0 ||
-      !dtype_is_float(c->data->args[arg].type)) {
+  const bool scaled = c->captured && c->captured->map && d->tolerance_abs != 0;
+  const bool peak = d->error == GEN_ERROR_PSNR && d->tolerance_abs == 0;
+  if (!(scaled && dtype_is_float(d->type)) && !peak) {
     return 0;
   }
   unsigned char *copy = malloc(nbytes + 1);
   int rc = copy ? b->d->ops->copy_out(b->d, copy, c->expected[arg], nbytes, NULL, e) : err_nomem(e);
   if (!rc) {
-    c->magnitude[arg] = largest_value(&c->data->args[arg], copy);
+    c->magnitude[arg] = largest_value(d, copy, peak ? 0 : 1);
   }
   free(copy);
   return rc;

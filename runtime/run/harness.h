@@ -26,7 +26,8 @@ typedef struct harness_case {
   const gen_data *data;
   const rt_captured *captured; /* a program's data; NULL: the template says what to fill in */
   const void **contents; /* per argument: what the host puts into it; NULL: a kernel fills it */
-  double *magnitude; /* per argument: the largest value expected of a program's data, at least 1 */
+  double *magnitude; /* per argument: the largest value expected of a program's data, at least 1; or
+                        the peak of what the reference computes */
   rt_ptr *given;     /* per argument: its recorded contents; 0: filled */
   rt_ptr *at;        /* per argument: its buffer in the first set; 0 for scalars */
   rt_ptr *expected;  /* per argument: what it must become; 0 for inputs and scalars */

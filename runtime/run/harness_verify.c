@@ -59,7 +59,8 @@ static void judge_sums(const rt_harness *b, const harness_case *c, size_t arg, r
     return;
   }
   const double found = c->magnitude[arg]; /* above 1: a program's data may exceed the peak */
-  const double peak = found > 1 ? fmax(m->tolerance_abs, found) : m->tolerance_abs;
+  const double peak =
+      found > 1 || m->tolerance_abs == 0 ? fmax(m->tolerance_abs, found) : m->tolerance_abs;
   const double error = rt_sums_error(f, m->error, m->count, peak, m->tolerance_rel);
   memcpy(&f->worst, &error, sizeof f->worst);
   f->n = error > 1 && !f->n ? m->count : f->n;

@@ -91,11 +91,13 @@ int main(void) {
 }' n=1000
 # errors of all elements together
 with() { sed "s/  tolerance = .*/  tolerance = { $1 },/" examples/normalise.lua >"$folder/with.lua"; }
-for right in "psnr = 120, peak = 1" "norm2 = 2^-22"; do
+for right in "psnr = 120, peak = 1" "psnr = 120" "norm2 = 2^-22"; do
   with "$right"
   prints " 0 wrong" "$autotune" check "$folder/with.lua" n=1000 --sample 1
 done
 with "psnr = 200, peak = 1"
+prints "dB, 200 are needed (case 0)" sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"
+with "psnr = 200"
 prints "dB, 200 are needed (case 0)" sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"
 with "norm2 = 2^-40"
 prints "in the 2-norm, 9.095e-13 is allowed (case 0)" sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"

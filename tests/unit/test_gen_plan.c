@@ -525,7 +525,8 @@ TEST(errors_may_be_those_of_all_elements) {
     gen_error_kind error;
     double abs, rel;
   } cases[] = {{"{ norm2 = 'n / 1000' }", GEN_ERROR_NORM2, 0, 0.1},
-               {"{ psnr = 40, peak = 'n' }", GEN_ERROR_PSNR, 100, 40}};
+               {"{ psnr = 40, peak = 'n' }", GEN_ERROR_PSNR, 100, 40},
+               {"{ psnr = 40 }", GEN_ERROR_PSNR, 0, 40}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[100];
     const gen_data *d;
@@ -539,7 +540,7 @@ TEST(errors_may_be_those_of_all_elements) {
   }
   static const char *const wrong[][2] = {
       {"{ norm2 = 1, abs = 2 }", "'abs' means nothing here"},
-      {"{ psnr = 40 }", "'peak' is missing here"},
+      {"{ peak = 40 }", "'peak' means nothing here"},
       {"{ bound = 'n' }", "'factor' is missing here"},
       {"{ bound = 'n', factor = 1, rel = 1 }", "'rel' means nothing here"},
       {"{ bound = 'n', factor = 1 }", "the bound 'n' is no workspace of the reference"}};

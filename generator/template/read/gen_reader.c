@@ -281,7 +281,8 @@ static bool has_key(gen_reader *r, const char *key) {
 }
 
 /* { abs = ..., rel = ... }, { bound = ..., factor = ..., abs = ... }, { norm2 = ... } or
- * { psnr = ..., peak = ... }: which keys each has, of which the first tells it */
+ * { psnr = ..., peak = ... }: which keys each has, of which the first tells it. The abs of a bound and
+ * the peak may be missing. */
 static const struct {
   const char *abs, *rel, *bound, *keys[4];
 } tolerances[] = {[GEN_ERROR_ELEMENT] = {"abs", "rel", NULL, {"abs", "rel"}},
@@ -302,7 +303,7 @@ void gen_read_tolerance(gen_reader *r, unsigned kinds, gen_tolerance *out) {
   gen_keys(r, tolerances[kind].keys);
   *out = (gen_tolerance){.error = kind, .at = gen_here(r)};
   out->bound_name = tolerances[kind].bound ? gen_text_at(r, tolerances[kind].bound) : NULL;
-  const bool none = !abs || (kind == GEN_ERROR_BOUND && !has_key(r, abs));
+  const bool none = !abs || (kind >= GEN_ERROR_BOUND && !has_key(r, abs));
   out->abs = none ? zero(r, kinds) : need_numeric(r, abs, kinds);
   out->rel = need_numeric(r, tolerances[kind].rel, kinds);
 }

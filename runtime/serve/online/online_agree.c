@@ -48,10 +48,10 @@ static bool agree_together(const gen_datum *d, const unsigned char *x, const uns
     diff2 += same ? 0 : (a - b) * (a - b);
     ref2 += isfinite(b) ? b * b : 0;
   }
-  const double allowed =
-      d->error == GEN_ERROR_NORM2
-          ? d->tolerance_rel * sqrt(ref2)
-          : d->tolerance_abs / pow(10, d->tolerance_rel / 20) * sqrt((double)d->count);
+  const double peak = d->tolerance_abs > 0 ? d->tolerance_abs : largest(d->type, ref, d->count);
+  const double allowed = d->error == GEN_ERROR_NORM2
+                             ? d->tolerance_rel * sqrt(ref2)
+                             : peak / pow(10, d->tolerance_rel / 20) * sqrt((double)d->count);
   return sqrt(diff2) <= 2 * allowed;
 }
 
