@@ -573,6 +573,7 @@ typedef enum gen_fill_kind {
   X(IMAGE_RAMP, image, ramp)                                                                       \
   X(IMAGE_CHECKER, image, checker)                                                                 \
   X(IMAGE_BRIGHT_PIXEL, image, bright_pixel)                                                       \
+  X(IMAGE_PHANTOM, image, phantom)                                                                 \
   X(POINTS_UNIFORM, points, uniform)                                                               \
   X(POINTS_CLUSTER, points, cluster)                                                               \
   X(POINTS_EQUAL, points, equal)                                                                   \
@@ -616,7 +617,9 @@ enum {
 typedef struct gen_generator { /* without gaps: it is compared as bytes */
   double numbers[GEN_GENERATOR_NUMBERS];
   int64_t pattern, seed; /* a gen_pattern; seed -1: each argument has its own */
-  char parts[8];         /* of places: "xyz" where elements are x, y and z in turn */
+  char parts
+      [8]; /* of places: "xyz" where elements are x, y and z in turn; of atoms also q, a charge;
+                            of k-space r and i, the phantom's transform */
 } gen_generator;
 
 /* How an output's error is measured.

@@ -102,5 +102,8 @@ void gen_generate(gen_instance *g, const gen_generator_rule *x, gen_datum *d) {
     gen_fail(&g->t->box, ERR_TEMPLATE, x->at, "places are floating-point numbers, not of %s",
              dtype_name(d->type));
   }
+  if (x->n_size == 2 && strpbrk(x->parts, "ri")) {
+    gen_fail(&g->t->box, ERR_TEMPLATE, x->at, "the phantom of parts r and i has three dimensions");
+  }
   place(g, x, d);
 }

@@ -15,6 +15,125 @@ struct generating {
   int type, n_parts;
 };
 
+/* ---- sine and cosine ------------------------------------------------------------------------ */
+
+static __device__ double wrapped(double v) {
+  return __dsub_rn(v, floor(v));
+}
+
+static __device__ double series(const double *c, int n, double x2) {
+  double sum = c[n - 1];
+  for (int k = n - 2; k >= 0; k--) {
+    sum = __fma_rn(sum, x2, c[k]);
+  }
+  return sum;
+}
+
+/* Sine and cosine of t turns, t not negative; the same bits everywhere. */
+static __device__ void turn(double t, double &sine, double &cosine) {
+  const double c[8] = {1,          -1. / 2,       1. / 24,        -1. / 720,
+                       1. / 40320, -1. / 3628800, 1. / 479001600, -1. / 87178291200.};
+  const double s[8] = {1,           -1. / 6,        1. / 120,         -1. / 5040,
+                       1. / 362880, -1. / 39916800, 1. / 6227020800., -1. / 1307674368000.};
+  const double quarter = floor(__fma_rn(t, 4.0, 0.5));
+  const double x = __dmul_rn(__fma_rn(-0.25, quarter, t), 6.283185307179586), x2 = __dmul_rn(x, x);
+  const double a = __dmul_rn(x, series(s, 8, x2)), b = series(c, 8, x2);
+  const int q = (int)((u64)quarter % 4);
+  sine = q == 0 ? a : q == 1 ? b : q == 2 ? -a : -b;
+  cosine = q == 0 ? b : q == 1 ? -a : q == 2 ? -b : a;
+}
+
+/* ---- a phantom ------------------------------------------------------------------------------ */
+
+struct rn { /* a number whose operations round once each: products and sums are not contracted */
+  double v;
+};
+static __device__ rn operator+(rn a, rn b) {
+  return {__dadd_rn(a.v, b.v)};
+}
+static __device__ rn operator-(rn a, rn b) {
+  return {__dsub_rn(a.v, b.v)};
+}
+static __device__ rn operator*(rn a, rn b) {
+  return {__dmul_rn(a.v, b.v)};
+}
+static __device__ rn operator/(rn a, rn b) {
+  return {__ddiv_rn(a.v, b.v)};
+}
+
+/* A head between -1 and 1: what ellipsoids add, half their axes, their middle, and how the first two
+ * axes are turned.
+ * src: Shepp, Logan, The Fourier reconstruction of a head section, IEEE Trans. Nucl. Sci. 21, 1974;
+ * contrasts: Toft, The Radon transform, thesis, Technical University of Denmark, 1996 */
+struct ellipsoid {
+  double adds, axes[3], middle[3], cosine, sine;
+};
+enum { ELLIPSOIDS = 10 };
+static __device__ const ellipsoid head[ELLIPSOIDS] = {
+    {1, {0.69, 0.92, 0.81}, {0, 0, 0}, 1, 0},
+    {-0.8, {0.6624, 0.874, 0.78}, {0, -0.0184, 0}, 1, 0},
+    {-0.2, {0.11, 0.31, 0.22}, {0.22, 0, 0}, 0.9510565162951535, -0.3090169943749474},
+    {-0.2, {0.16, 0.41, 0.28}, {-0.22, 0, 0}, 0.9510565162951535, 0.3090169943749474},
+    {0.1, {0.21, 0.25, 0.41}, {0, 0.35, -0.15}, 1, 0},
+    {0.1, {0.046, 0.046, 0.05}, {0, 0.1, 0.25}, 1, 0},
+    {0.1, {0.046, 0.046, 0.05}, {0, -0.1, 0.25}, 1, 0},
+    {0.1, {0.046, 0.023, 0.05}, {-0.08, -0.605, 0}, 1, 0},
+    {0.1, {0.023, 0.023, 0.02}, {0, -0.606, 0}, 1, 0},
+    {0.1, {0.023, 0.046, 0.02}, {0.06, -0.605, 0}, 1, 0}};
+
+/* The squared length of (x, y, z) along the ellipsoid's axes, multiplied or divided by halves of them. */
+static __device__ rn squared(const ellipsoid &e, rn x, rn y, rn z, bool multiply) {
+  const rn cosine = {e.cosine}, sine = {e.sine};
+  const rn along[3] = {cosine * x + sine * y, cosine * y - sine * x, z};
+  rn sum = {0};
+  for (int k = 0; k < 3; k++) {
+    const rn axis = {e.axes[k]}, part = multiply ? along[k] * axis : along[k] / axis;
+    sum = sum + part * part;
+  }
+  return sum;
+}
+
+static __device__ double head_at(rn x, rn y, rn z) {
+  rn sum = {0};
+  for (int i = 0; i < ELLIPSOIDS; i++) {
+    const ellipsoid &e = head[i];
+    const rn adds = {e.adds};
+    if (squared(e, x - rn{e.middle[0]}, y - rn{e.middle[1]}, z - rn{e.middle[2]}, false).v <= 1) {
+      sum = sum + adds;
+    }
+  }
+  return sum.v;
+}
+
+/* (sin K - K cos K) / K^3, where K is a number of turns. */
+static __device__ rn ball(double turns) {
+  const rn K = rn{turns} * rn{6.283185307179586}, K2 = K * K;
+  double sine, cosine;
+  if (turns < 0.02) {
+    return rn{1. / 3} - K2 * (rn{1. / 30} - K2 * (rn{1. / 840} - K2 * rn{1. / 45360}));
+  }
+  turn(turns, sine, cosine);
+  return (rn{sine} - K * rn{cosine}) / (K2 * K);
+}
+
+/* The Fourier transform at k, in cycles per half of the box. That of a box full of ones is 1 at 0. */
+static __device__ void head_transform(rn x, rn y, rn z, double &real, double &imag) {
+  rn sums[2] = {{0}, {0}};
+  for (int i = 0; i < ELLIPSOIDS; i++) {
+    const ellipsoid &e = head[i];
+    const rn K2 = squared(e, x, y, z, true);
+    const rn volume = rn{e.adds} * rn{e.axes[0]} * rn{e.axes[1]} * rn{e.axes[2]};
+    const rn size = volume * rn{1.5707963267948966} * ball(__dsqrt_rn(K2.v)); /* 4 pi / 8 */
+    const rn phase = x * rn{e.middle[0]} + y * rn{e.middle[1]} + z * rn{e.middle[2]};
+    double sine, cosine;
+    turn(wrapped(phase.v), sine, cosine);
+    sums[0] = sums[0] + size * rn{cosine};
+    sums[1] = sums[1] - size * rn{sine};
+  }
+  real = sums[0].v;
+  imag = sums[1].v;
+}
+
 /* ---- images -------------------------------------------------------------------------------- */
 
 struct pixel {
@@ -38,6 +157,20 @@ static __device__ u64 noise(const generating &f, u64 bits) {
                           : (u64)(i64)least + __umul64hi(bits, (u64)(i64)(most - least) + 1);
 }
 
+/* The middle of a pixel, from -1 to 1. */
+static __device__ rn middle_of(u64 i, double n) {
+  return rn{(double)(2 * i + 1)} / rn{n} - rn{1};
+}
+
+static __device__ u64 phantom(const generating &f, const pixel &p) {
+  const double *g = f.g.numbers;
+  const rn least = {g[GEN_IMAGE_LEAST]}, most = {g[GEN_IMAGE_MOST]};
+  const rn at = {head_at(middle_of(p.x, g[GEN_IMAGE_WIDTH]), middle_of(p.y, g[GEN_IMAGE_HEIGHT]),
+                         middle_of(p.z, g[GEN_IMAGE_DEPTH]))};
+  const double v = (least + (most - least) * at).v;
+  return is_float(f.type) ? float_bits(f.type, v) : (u64)__double2ll_rn(v);
+}
+
 static __device__ u64 image(const generating &f, u64 i) {
   const double *g = f.g.numbers;
   const u64 width = (u64)g[GEN_IMAGE_WIDTH], height = (u64)g[GEN_IMAGE_HEIGHT],
@@ -56,6 +189,7 @@ static __device__ u64 image(const generating &f, u64 i) {
   case GEN_IMAGE_RAMP: return shade(f, p.channel % 2 ? far - near : near, far);
   case GEN_IMAGE_CHECKER:
     return shade(f, (p.x / cell + p.y / cell + p.z / cell + p.channel) % 2, 1);
+  case GEN_IMAGE_PHANTOM: return phantom(f, p);
   default: return shade(f, middle, 1);
   }
 }
@@ -68,10 +202,6 @@ struct place {
 
 static __device__ u64 random_of(u64 seed, u64 record, u64 k) {
   return random_bits(seed + k * 0x632be59bd9b4e019ull, record);
-}
-
-static __device__ double wrapped(double v) {
-  return __dsub_rn(v, floor(v));
 }
 
 static __device__ place uniform_place(const generating &f, u64 r) {
@@ -121,28 +251,6 @@ static __device__ place water(const generating &f, u64 r, u64 n) {
 }
 
 /* ---- paths --------------------------------------------------------------------------------- */
-
-static __device__ double series(const double *c, int n, double x2) {
-  double sum = c[n - 1];
-  for (int k = n - 2; k >= 0; k--) {
-    sum = __fma_rn(sum, x2, c[k]);
-  }
-  return sum;
-}
-
-/* Sine and cosine of t turns, t not negative; the same bits everywhere. */
-static __device__ void turn(double t, double &sine, double &cosine) {
-  const double c[8] = {1,          -1. / 2,       1. / 24,        -1. / 720,
-                       1. / 40320, -1. / 3628800, 1. / 479001600, -1. / 87178291200.};
-  const double s[8] = {1,           -1. / 6,        1. / 120,         -1. / 5040,
-                       1. / 362880, -1. / 39916800, 1. / 6227020800., -1. / 1307674368000.};
-  const double quarter = floor(__fma_rn(t, 4.0, 0.5));
-  const double x = __dmul_rn(__fma_rn(-0.25, quarter, t), 6.283185307179586), x2 = __dmul_rn(x, x);
-  const double a = __dmul_rn(x, series(s, 8, x2)), b = series(c, 8, x2);
-  const int q = (int)((u64)quarter % 4);
-  sine = q == 0 ? a : q == 1 ? b : q == 2 ? -a : -b;
-  cosine = q == 0 ? b : q == 1 ? -a : q == 2 ? -b : a;
-}
 
 __device__ constexpr double GOLDEN = 0.6180339887498949;
 
@@ -203,10 +311,24 @@ static __device__ place place_of(const generating &f, u64 r, u64 n) {
   }
 }
 
+/* Of the phantom in a box of side 1 around 0: k is in cycles per side. */
+static __device__ double transform(const generating &f, const place &p, bool imag) {
+  rn k[3];
+  double out[2];
+  for (int i = 0; i < 3; i++) {
+    k[i] = rn{p.v[i]} * rn{f.g.numbers[GEN_PLACE_SIZE + i]} * rn{0.5};
+  }
+  head_transform(k[0], k[1], k[2], out[0], out[1]);
+  return out[imag];
+}
+
 /* A coordinate of 0 or more stays below the size when it is rounded to 32 bits. */
 static __device__ u64 part(const generating &f, u64 i, u64 n) {
   const int which = f.g.parts[i % f.n_parts], k = which == 'q' ? 3 : which - 'x';
   const place p = place_of(f, i / f.n_parts, n / f.n_parts);
+  if (which == 'r' || which == 'i') {
+    return float_bits(f.type, transform(f, p, which == 'i'));
+  }
   const double below = 1 - 0x1p-22;
   const bool flat = k == 2 && f.g.numbers[GEN_PLACE_DIMS] == 2;
   return float_bits(f.type,

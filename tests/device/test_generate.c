@@ -231,14 +231,63 @@ BED_TEST(random_samples_fill_the_box) {
   assert_true(length(sum) < 0.05);
 }
 
+/* ---- the phantom --------------------------------------------------------------------------- */
+
+enum { SIDE = 24, VOXELS = SIDE * SIDE * SIDE };
+
+BED_TEST(phantoms_are_heads) {
+  static uint8_t pixels[SIDE * SIDE];
+  const gen_generator g = {{SIDE, SIDE, 1, 1, SIDE, 0, 200, 1}, GEN_IMAGE_PHANTOM, -1, ""};
+  generate(b, DTYPE_u8, &g, 1, SIDE * SIDE, pixels);
+  for (int i = 0; i < SIDE * SIDE; i++) {
+    const double x = (2 * (i % SIDE) + 1.0) / SIDE - 1, y = (2 * (i / SIDE) + 1.0) / SIDE - 1;
+    const double skull = pow(x / 0.69, 2) + pow(y / 0.92, 2);
+    const double inside = pow(x / 0.6624, 2) + pow((y + 0.0184) / 0.874, 2);
+    assert_true(skull <= 1 || pixels[i] == 0);
+    assert_true(skull > 1 || inside <= 1 || pixels[i] == 200);
+    assert_true(inside > 1 || pixels[i] <= 80);
+  }
+}
+
+/* The sum of the voxels' waves; it is not exact, since voxels have edges. */
+static void transform(const float *voxels, const float *k, double out[2]) {
+  out[0] = out[1] = 0;
+  for (int i = 0; i < VOXELS; i++) {
+    const int at[3] = {i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE};
+    double turns = 0;
+    for (int j = 0; j < 3; j++) {
+      turns += (double)k[j] * ((at[j] + 0.5) / SIDE - 0.5);
+    }
+    out[0] += (double)voxels[i] * cos(2 * M_PI * turns) / VOXELS;
+    out[1] -= (double)voxels[i] * sin(2 * M_PI * turns) / VOXELS;
+  }
+}
+
+BED_TEST(samples_are_of_the_phantom) {
+  enum { SAMPLES = 60 };
+  static float voxels[VOXELS], samples[5 * SAMPLES];
+  const gen_generator image = {{SIDE, SIDE, SIDE, 1, SIDE, 0, 1, 1}, GEN_IMAGE_PHANTOM, -1, ""},
+                      path = {{8, 8, 8, 3, 6}, GEN_KSPACE_RADIAL, 0, "xyzri"};
+  generate(b, DTYPE_f32, &image, 1, VOXELS, voxels);
+  generate(b, DTYPE_f32, &path, 1, 5 * SAMPLES, samples);
+  for (int i = 0; i < SAMPLES; i++) {
+    const float *s = &samples[5 * i];
+    double sum[2];
+    transform(voxels, s, sum);
+    assert_true(fabs((double)s[3] - sum[0]) < 0.004 && fabs((double)s[4] - sum[1]) < 0.004);
+    assert_true(fabs(sum[0]) < 0.1);
+  }
+}
+
 /* ---- all of them --------------------------------------------------------------------------- */
 
 BED_TEST(bytes_stay_the_same) {
-  static const char *const digests[GEN_PATTERNS] = {
+  static const char *const digests[GEN_PATTERNS + 1] = {
       [GEN_IMAGE_NOISE] = "4726b9b47dae853b659e5d6a19f9aad0",
       [GEN_IMAGE_RAMP] = "64a7f0596bffd4b6b784c8c5df91d24b",
       [GEN_IMAGE_CHECKER] = "61b20673551cabfba9858b58743cb5d5",
       [GEN_IMAGE_BRIGHT_PIXEL] = "ce9698025f813de0031e10ef847d7858",
+      [GEN_IMAGE_PHANTOM] = "8f28569782d2ff9a883be10e91cae23d",
       [GEN_POINTS_UNIFORM] = "d0ce4711396b82b325565be2f6ad570e",
       [GEN_POINTS_CLUSTER] = "de9ffd7f893f5db86926ec26625b3448",
       [GEN_POINTS_EQUAL] = "ccfb99008d459c178faaf356ff6d45eb",
@@ -246,13 +295,15 @@ BED_TEST(bytes_stay_the_same) {
       [GEN_KSPACE_RADIAL] = "005a06dd7b5e7cf5b185c1bf58314806",
       [GEN_KSPACE_SPIRAL] = "6e3a0bbc81c82b32e00fe9a248dabcb6",
       [GEN_KSPACE_RANDOM] = "f7f8d0f5e0418908708ce15df50c1fad",
+      [GEN_PATTERNS] = "3c6ca126b441f97f56920a34b4241f05", /* the phantom's transform */
   };
   static double bytes[3 * POINTS];
-  for (int p = 0; p < GEN_PATTERNS; p++) {
+  for (int p = 0; p <= GEN_PATTERNS; p++) {
     const bool is_image = p < GEN_POINTS_UNIFORM;
-    const gen_generator g =
-        is_image ? image((gen_pattern)p, PITCH, 0, 1) : places((gen_pattern)p, "xyz", 3, 5, 8, 10);
-    const uint64_t n = is_image ? N_IMAGE : 3 * POINTS;
+    const gen_generator g = p == GEN_PATTERNS ? places(GEN_KSPACE_RADIAL, "ri", 3, 5, 8, 10)
+                            : is_image        ? image((gen_pattern)p, PITCH, 0, 1)
+                                              : places((gen_pattern)p, "xyz", 3, 5, 8, 10);
+    const uint64_t n = p == GEN_PATTERNS ? 200 : is_image ? N_IMAGE : 3 * POINTS;
     char digest[HASH_TEXT];
     generate(b, DTYPE_f64, &g, 1, n, bytes);
     hash_bytes(bytes, n * sizeof *bytes, digest);

@@ -172,7 +172,7 @@ TEST(arguments_are_checked) {
        "a key 'cell' means nothing here", 13},
       {"fill = { 'uniform', -1, 1 }", "fill = { 'points', 'equal' }", "'parts' is missing", 13},
       {"fill = { 'uniform', -1, 1 }", "fill = { 'points', 'equal', parts = 'xq' }",
-       "parts are up to four letters of \"xyz\"", 13},
+       "parts are letters of \"xyz\"", 13},
       {"fill = { 'uniform', -1, 1 }", "fill = { 'kspace', 'random', parts = 'x', size = { 1 } }",
        "size is a number, or a list of two or three", 13},
       {"'in', count = 'n'", "'in', count = 'n', tolerance = { abs = 1, rel = 1 }",

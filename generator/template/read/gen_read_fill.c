@@ -145,11 +145,13 @@ static gen_pattern read_kind(gen_reader *r, const char *generator) {
 
 /* "xyzq": what elements are in turn */
 static void read_parts(gen_reader *r, const char *generator, gen_generator_rule *x) {
-  const char *most = strcmp(generator, "atoms") ? "xyz" : "xyzq";
+  const char *most = !strcmp(generator, "atoms")    ? "xyzq"
+                     : !strcmp(generator, "kspace") ? "xyzri"
+                                                    : "xyz";
   gen_need(r, "parts");
   x->parts = gen_text(r, "parts");
-  if (!*x->parts || strlen(x->parts) > 4 || x->parts[strspn(x->parts, most)]) {
-    gen_bad(r, "parts are up to four letters of \"%s\", what elements are in turn", most);
+  if (!*x->parts || strlen(x->parts) > strlen(most) || x->parts[strspn(x->parts, most)]) {
+    gen_bad(r, "parts are letters of \"%s\", what elements are in turn", most);
   }
   gen_leave(r);
 }
