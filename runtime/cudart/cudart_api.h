@@ -35,8 +35,38 @@ cudaError_t emu_pop_configuration(dim3 *grid, dim3 *block, size_t *smem, void *s
 cudaError_t emu_properties_12(void *properties, int device);
 cudaError_t emu_properties_13(void *properties, int device);
 cudaError_t emu_stream_device(cudaStream_t stream, int *device);
-cudaError_t emu_no_capture(cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-                           unsigned long long *id);
+cudaError_t emu_capture_info_1(cudaStream_t s, enum cudaStreamCaptureStatus *status,
+                               unsigned long long *id);
+cudaError_t emu_capture_info_2(cudaStream_t s, enum cudaStreamCaptureStatus *status,
+                               unsigned long long *id, cudaGraph_t *g,
+                               const cudaGraphNode_t **before, size_t *n);
+cudaError_t emu_capture_info_3(cudaStream_t s, enum cudaStreamCaptureStatus *status,
+                               unsigned long long *id, cudaGraph_t *g,
+                               const cudaGraphNode_t **before, const void **data, size_t *n);
+cudaError_t emu_update_capture_12(cudaStream_t s, cudaGraphNode_t *before, size_t n,
+                                  unsigned flags);
+cudaError_t emu_update_capture_13(cudaStream_t s, cudaGraphNode_t *before, const void *data,
+                                  size_t n, unsigned flags);
+cudaError_t emu_add_edges_12(cudaGraph_t g, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                             size_t n);
+cudaError_t emu_add_edges_13(cudaGraph_t g, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                             const void *data, size_t n);
+cudaError_t emu_remove_edges_12(cudaGraph_t g, const cudaGraphNode_t *from,
+                                const cudaGraphNode_t *to, size_t n);
+cudaError_t emu_remove_edges_13(cudaGraph_t g, const cudaGraphNode_t *from,
+                                const cudaGraphNode_t *to, const void *data, size_t n);
+cudaError_t emu_edges_12(cudaGraph_t g, cudaGraphNode_t *from, cudaGraphNode_t *to, size_t *n);
+cudaError_t emu_edges_13(cudaGraph_t g, cudaGraphNode_t *from, cudaGraphNode_t *to, void *data,
+                         size_t *n);
+cudaError_t emu_dependencies_12(cudaGraphNode_t node, cudaGraphNode_t *before, size_t *n);
+cudaError_t emu_dependencies_13(cudaGraphNode_t node, cudaGraphNode_t *before, void *data,
+                                size_t *n);
+cudaError_t emu_dependents_12(cudaGraphNode_t node, cudaGraphNode_t *after, size_t *n);
+cudaError_t emu_dependents_13(cudaGraphNode_t node, cudaGraphNode_t *after, void *data, size_t *n);
+cudaError_t emu_add_node_12(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *before,
+                            size_t n, struct cudaGraphNodeParams *p);
+cudaError_t emu_add_node_13(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *before,
+                            const void *data, size_t n, struct cudaGraphNodeParams *p);
 struct cudaChannelFormatDesc emu_channel_desc(int x, int y, int z, int w,
                                               enum cudaChannelFormatKind kind);
 /* Of cudaMemcpy3D: with an array. */

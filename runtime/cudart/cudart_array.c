@@ -163,8 +163,12 @@ cudaError_t emu_cudaMemcpy2DToArray(cudaArray_t a, size_t x, size_t y, const voi
 cudaError_t emu_cudaMemcpy2DToArrayAsync(cudaArray_t a, size_t x, size_t y, const void *from,
                                          size_t pitch, size_t width, size_t height,
                                          enum cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpy2DToArray(a, x, y, from, pitch, width, height, kind);
+  const struct cudaMemcpy3DParms p = {.srcPtr = {(void *)(uintptr_t)from, pitch, pitch, height},
+                                      .dstArray = a,
+                                      .dstPos = {x / a->texel, y, 0},
+                                      .extent = {width / a->texel, height, 1},
+                                      .kind = kind};
+  return emu_cudaMemcpy3DAsync(&p, stream);
 }
 
 cudaError_t emu_cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t a, size_t x,
@@ -177,8 +181,12 @@ cudaError_t emu_cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t 
 cudaError_t emu_cudaMemcpy2DFromArrayAsync(void *to, size_t pitch, cudaArray_const_t a, size_t x,
                                            size_t y, size_t width, size_t height,
                                            enum cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpy2DFromArray(to, pitch, a, x, y, width, height, kind);
+  const struct cudaMemcpy3DParms p = {.srcArray = (cudaArray_t)(uintptr_t)a,
+                                      .srcPos = {x / a->texel, y, 0},
+                                      .dstPtr = {to, pitch, pitch, height},
+                                      .extent = {width / a->texel, height, 1},
+                                      .kind = kind};
+  return emu_cudaMemcpy3DAsync(&p, stream);
 }
 
 /* n bytes from the beginning of a row: whole rows, or part of one */

@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "cudart_api.h"
+#include "cudart_capture.h"
+#include "cudart_graph_params.h"
+#include "cudart_registered.h"
 #include "cudart_registry.h"
 #include "emu.h"
 
@@ -60,16 +63,20 @@ static cudaError_t rejected(const char *call, const char *why) {
 
 static cudaError_t copy_rows(cudart *c, const box *b, const char *call) {
   err e = {0};
-  for (size_t z = 0; z < b->depth; z++) {
-    for (size_t y = 0; y < b->height; y++) {
+  int rc = 0;
+  cudart_registered_in(c);
+  for (size_t z = 0; z < b->depth && !rc; z++) {
+    for (size_t y = 0; y < b->height && !rc; y++) {
       char *to = (char *)b->to + z * b->to_slice + y * b->to_pitch;
       const char *from = (const char *)b->from + z * b->from_slice + y * b->from_pitch;
-      if (copy_row(c, to, from, b->width, &e)) {
-        cudart_finding(&e, call);
-        return cudaErrorInvalidValue;
-      }
+      rc = copy_row(c, to, from, b->width, &e);
     }
   }
+  if (rc) {
+    cudart_finding(&e, call);
+    return cudaErrorInvalidValue;
+  }
+  cudart_registered_out(c);
   return cudaSuccess;
 }
 
@@ -89,16 +96,35 @@ static cudaError_t copy_box(const box *b, const char *call) {
   return cudart_leave(c, copy_rows(c, b, call));
 }
 
+/* A copy that the graph of a captured stream makes; false: it is made now, or not at all. */
+static bool captured(cudaStream_t stream, const struct cudaMemcpy3DParms *p, cudaError_t *error) {
+  cudart_work w = {.type = cudaGraphNodeTypeMemcpy, .copy = *p};
+  cudart *c = cudart_enter();
+  const bool done = !c->sticky && cudart_capture_work(c, stream, &w, error);
+  cudart_leave(c, done ? *error : cudaSuccess);
+  return done;
+}
+
+static cudaError_t copy_in_stream(const box *b, const char *call, cudaStream_t stream) {
+  const struct cudaMemcpy3DParms p = {
+      .dstPtr = {b->to, b->to_pitch, b->to_pitch, b->height},
+      .srcPtr = {(void *)(uintptr_t)b->from, b->from_pitch, b->from_pitch, b->height},
+      .extent = {b->width, b->height, b->depth},
+      .kind = b->kind,
+  };
+  cudaError_t error;
+  return captured(stream, &p, &error) ? error : copy_box(b, call);
+}
+
 cudaError_t emu_cudaMemcpy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind) {
   const box b = {to, from, n, 1, 1, n, n, n, n, kind};
-  return copy_box(&b, "cudaMemcpy");
+  return copy_in_stream(&b, "cudaMemcpy", NULL);
 }
 
 cudaError_t emu_cudaMemcpyAsync(void *to, const void *from, size_t n, enum cudaMemcpyKind kind,
                                 cudaStream_t stream) {
   const box b = {to, from, n, 1, 1, n, n, n, n, kind};
-  (void)stream;
-  return copy_box(&b, "cudaMemcpyAsync");
+  return copy_in_stream(&b, "cudaMemcpyAsync", stream);
 }
 
 cudaError_t emu_cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device,
@@ -109,8 +135,8 @@ cudaError_t emu_cudaMemcpyPeer(void *to, int to_device, const void *from, int fr
 
 cudaError_t emu_cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
                                     size_t n, cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpyPeer(to, to_device, from, from_device, n);
+  (void)to_device, (void)from_device;
+  return emu_cudaMemcpyAsync(to, from, n, cudaMemcpyDeviceToDevice, stream);
 }
 
 cudaError_t emu_cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
@@ -122,8 +148,8 @@ cudaError_t emu_cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t
 cudaError_t emu_cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                                   size_t width, size_t height, enum cudaMemcpyKind kind,
                                   cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+  const box b = {to, from, width, height, 1, to_pitch, from_pitch, 0, 0, kind};
+  return copy_in_stream(&b, "cudaMemcpy2DAsync", stream);
 }
 
 /* The first byte of a box within pitched memory. */
@@ -151,14 +177,13 @@ cudaError_t emu_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
 }
 
 cudaError_t emu_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpy3D(p);
+  cudaError_t error;
+  return captured(stream, p, &error) ? error : emu_cudaMemcpy3D(p);
 }
 
 /* ---- variables of the program ---------------------------------------------------------------- */
 
-/* The device's address of bytes of a variable. */
-static cudaError_t bytes_of(const void *symbol, size_t n, size_t offset, void **at) {
+cudaError_t cudart_symbol_bytes(const void *symbol, size_t n, size_t offset, void **at) {
   cudart_symbol *s;
   CUDART_ENTER(c);
   cudaError_t error = cudart_variable(c, symbol, &s);
@@ -179,32 +204,34 @@ static cudaError_t bytes_of(const void *symbol, size_t n, size_t offset, void **
 cudaError_t emu_cudaMemcpyToSymbol(const void *symbol, const void *from, size_t n, size_t offset,
                                    enum cudaMemcpyKind kind) {
   void *at;
-  const cudaError_t error = bytes_of(symbol, n, offset, &at);
+  const cudaError_t error = cudart_symbol_bytes(symbol, n, offset, &at);
   return error ? error : emu_cudaMemcpy(at, from, n, kind);
 }
 
 cudaError_t emu_cudaMemcpyToSymbolAsync(const void *symbol, const void *from, size_t n,
                                         size_t offset, enum cudaMemcpyKind kind,
                                         cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpyToSymbol(symbol, from, n, offset, kind);
+  void *at;
+  const cudaError_t error = cudart_symbol_bytes(symbol, n, offset, &at);
+  return error ? error : emu_cudaMemcpyAsync(at, from, n, kind, stream);
 }
 
 cudaError_t emu_cudaMemcpyFromSymbol(void *to, const void *symbol, size_t n, size_t offset,
                                      enum cudaMemcpyKind kind) {
   void *at;
-  const cudaError_t error = bytes_of(symbol, n, offset, &at);
+  const cudaError_t error = cudart_symbol_bytes(symbol, n, offset, &at);
   return error ? error : emu_cudaMemcpy(to, at, n, kind);
 }
 
 cudaError_t emu_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t n, size_t offset,
                                           enum cudaMemcpyKind kind, cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemcpyFromSymbol(to, symbol, n, offset, kind);
+  void *at;
+  const cudaError_t error = cudart_symbol_bytes(symbol, n, offset, &at);
+  return error ? error : emu_cudaMemcpyAsync(to, at, n, kind, stream);
 }
 
 cudaError_t emu_cudaGetSymbolAddress(void **at, const void *symbol) {
-  return bytes_of(symbol, 0, 0, at);
+  return cudart_symbol_bytes(symbol, 0, 0, at);
 }
 
 cudaError_t emu_cudaGetSymbolSize(size_t *nbytes, const void *symbol) {
@@ -220,22 +247,39 @@ cudaError_t emu_cudaGetSymbolSize(size_t *nbytes, const void *symbol) {
 static cudaError_t fill(void *to, size_t pitch, int value, size_t width, size_t rows) {
   err e = {0};
   CUDART_ENTER(c);
+  cudart_registered_in(c);
   for (size_t y = 0; width && y < rows; y++) {
     if (c->d->ops->set(c->d, cudart_address(to) + y * pitch, (uint8_t)value, width, NULL, &e)) {
       cudart_finding(&e, "cudaMemset");
       return cudart_leave(c, cudaErrorInvalidValue);
     }
   }
+  cudart_registered_out(c);
   return cudart_leave(c, cudaSuccess);
 }
 
+/* A slice of bytes, now or by the graph of a captured stream. */
+static cudaError_t fill_in_stream(void *to, size_t pitch, int value, size_t width, size_t rows,
+                                  cudaStream_t stream) {
+  cudart_work w = {.type = cudaGraphNodeTypeMemset,
+                   .fill = {.dst = to,
+                            .pitch = pitch,
+                            .value = (unsigned)value,
+                            .elementSize = 1,
+                            .width = width,
+                            .height = rows}};
+  cudaError_t error;
+  CUDART_ENTER(c);
+  const bool done = cudart_capture_work(c, stream, &w, &error);
+  return cudart_leave(c, done ? error : fill(to, pitch, value, width, rows));
+}
+
 cudaError_t emu_cudaMemset(void *to, int value, size_t n) {
-  return fill(to, n, value, n, 1);
+  return fill_in_stream(to, n, value, n, 1, NULL);
 }
 
 cudaError_t emu_cudaMemsetAsync(void *to, int value, size_t n, cudaStream_t stream) {
-  (void)stream;
-  return fill(to, n, value, n, 1);
+  return fill_in_stream(to, n, value, n, 1, stream);
 }
 
 cudaError_t emu_cudaMemset2D(void *to, size_t pitch, int value, size_t width, size_t height) {
@@ -244,21 +288,19 @@ cudaError_t emu_cudaMemset2D(void *to, size_t pitch, int value, size_t width, si
 
 cudaError_t emu_cudaMemset2DAsync(void *to, size_t pitch, int value, size_t width, size_t height,
                                   cudaStream_t stream) {
-  (void)stream;
-  return fill(to, pitch, value, width, height);
-}
-
-cudaError_t emu_cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent) {
-  cudaError_t error = cudaSuccess;
-  for (size_t z = 0; z < extent.depth && !error; z++) {
-    error = fill((char *)to.ptr + z * to.pitch * to.ysize, to.pitch, value, extent.width,
-                 extent.height);
-  }
-  return error;
+  return fill_in_stream(to, pitch, value, width, height, stream);
 }
 
 cudaError_t emu_cudaMemset3DAsync(struct cudaPitchedPtr to, int value, struct cudaExtent extent,
                                   cudaStream_t stream) {
-  (void)stream;
-  return emu_cudaMemset3D(to, value, extent);
+  cudaError_t error = cudaSuccess;
+  for (size_t z = 0; z < extent.depth && !error; z++) {
+    error = fill_in_stream((char *)to.ptr + z * to.pitch * to.ysize, to.pitch, value, extent.width,
+                           extent.height, stream);
+  }
+  return error;
+}
+
+cudaError_t emu_cudaMemset3D(struct cudaPitchedPtr to, int value, struct cudaExtent extent) {
+  return emu_cudaMemset3DAsync(to, value, extent, NULL);
 }

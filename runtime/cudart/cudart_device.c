@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "cudart_api.h"
+#include "cudart_capture.h"
+#include "cudart_registered.h"
 #include "cudart_process.h"
 
 enum { VERSION = 13000 };
@@ -54,6 +56,8 @@ cudaError_t emu_cudaRuntimeGetVersion(int *version) {
 
 cudaError_t emu_cudaDeviceReset(void) {
   cudart *c = cudart_enter();
+  cudart_capture_end_all();
+  cudart_registered_forget();
   cudart_reset(c);
   return cudart_leave(c, cudaSuccess);
 }

@@ -37,6 +37,16 @@
   X(cudaErrorMisalignedAddress, "misaligned address")                                              \
   X(cudaErrorLaunchFailure, "unspecified launch failure")                                          \
   X(cudaErrorCooperativeLaunchTooLarge, "too many blocks in cooperative launch")                   \
+  X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")         \
+  X(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture")  \
+  X(cudaErrorStreamCaptureMerge, "operation would result in a merge of separate capture sequences") \
+  X(cudaErrorStreamCaptureUnmatched, "capture was not ended in the same stream as it began")       \
+  X(cudaErrorStreamCaptureUnjoined, "capturing stream has unjoined work")                          \
+  X(cudaErrorStreamCaptureIsolation, "dependency created on uncaptured work in another stream")    \
+  X(cudaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream") \
+  X(cudaErrorCapturedEvent, "operation not permitted on an event last recorded in a capturing stream") \
+  X(cudaErrorStreamCaptureWrongThread, "attempt to terminate a thread-local capture sequence from another thread") \
+  X(cudaErrorGraphExecUpdateFailure, "the graph update was not performed because it included changes which violated constraints specific to instantiated graph update") \
   X(cudaErrorNotPermitted, "operation not permitted")                                              \
   X(cudaErrorNotSupported, "operation not supported")                                              \
   X(cudaErrorUnknown, "unknown error")

@@ -9,11 +9,13 @@
 #define LABEL(name, version, does)                                                                 \
   ".globl at_" version "_" #name "\n.type at_" version "_" #name ",@function\n"                    \
   "at_" version "_" #name ": " does "\n"
-#define EXPORT(name, does)                                                                         \
-  __asm__(".text\n" LABEL(name, "12", does) LABEL(name, "13", does)                                \
+#define EXPORT(name, does) EXPORT_TWO(name, does, does)
+#define EXPORT_TWO(name, does_12, does_13)                                                         \
+  __asm__(".text\n" LABEL(name, "12", does_12) LABEL(name, "13", does_13)                          \
           ".symver at_12_" #name ", " #name "@libcudart.so.12\n"                                   \
           ".symver at_13_" #name ", " #name "@@libcudart.so.13\n");
 #define JUMP(name, target) EXPORT(name, "jmp " #target)
+#define CHANGED(name, target_12, target_13) EXPORT_TWO(name, "jmp " #target_12, "jmp " #target_13)
 #define CALL(name) JUMP(name, emu_##name)
 #define STREAM_CALL(name) JUMP(name, emu_##name) JUMP(name##_ptsz, emu_##name)
 #define DEFAULT_STREAM_CALL(name) JUMP(name, emu_##name) JUMP(name##_ptds, emu_##name)
@@ -26,6 +28,7 @@ CUDART_CALLS(CALL)
 CUDART_STREAM_CALLS(STREAM_CALL)
 CUDART_DEFAULT_STREAM_CALLS(DEFAULT_STREAM_CALL)
 CUDART_ALIASES(JUMP)
+CUDART_CHANGED(CHANGED)
 CUDART_REFUSED(REFUSE)
 
 void emu_refuse(const char *name) {

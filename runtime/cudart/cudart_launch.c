@@ -1,56 +1,15 @@
-/* cudart_launch.c -- launches. They run at once, whatever the stream. */
+/* cudart_launch.c -- see cudart_launch.h. */
 #define _GNU_SOURCE
+#include "cudart_launch.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cudart_api.h"
+#include "cudart_registered.h"
 #include "cudart_registry.h"
 #include "emu.h"
-
-/* ---- <<<grid, block, smem, stream>>> ---------------------------------------------------------- */
-
-typedef struct configuration {
-  dim3 grid, block;
-  size_t smem;
-  cudaStream_t stream;
-} configuration;
-
-enum { NESTED = 16 }; /* functions that compute arguments of a launch may launch */
-static _Thread_local configuration pushed[NESTED];
-static _Thread_local int n_pushed;
-
-unsigned emu_push_configuration(dim3 grid, dim3 block, size_t smem, cudaStream_t stream) {
-  if (n_pushed == NESTED) {
-    return cudaErrorMissingConfiguration;
-  }
-  pushed[n_pushed++] = (configuration){grid, block, smem, stream};
-  return cudaSuccess;
-}
-
-cudaError_t emu_pop_configuration(dim3 *grid, dim3 *block, size_t *smem, void *stream) {
-  if (!n_pushed) {
-    return cudaErrorMissingConfiguration;
-  }
-  const configuration *c = &pushed[--n_pushed];
-  *grid = c->grid;
-  *block = c->block;
-  *smem = c->smem;
-  *(cudaStream_t *)stream = c->stream;
-  return cudaSuccess;
-}
-
-/* ---- one launch ------------------------------------------------------------------------------ */
-
-typedef struct launch {
-  const void *func;
-  uint32_t grid[3], block[3];
-  size_t smem;
-  void **args;
-  bool cooperative;
-  uint32_t cluster[3]; /* 0: the kernel's own */
-} launch;
 
 /* What a GPU answers to these findings. */
 static cudaError_t error_of(rt_emu_check check) {
@@ -74,7 +33,7 @@ static char *demangled(const char *name) {
   return demangle ? demangle(name, NULL, NULL, &status) : NULL;
 }
 
-static void report(const launch *l, const cudart_symbol *s, const err *e) {
+static void report(const cudart_launch *l, const cudart_symbol *s, const err *e) {
   char what[400], *name = demangled(s->name);
   snprintf(what, sizeof what, "%.240s<<<(%u,%u,%u), (%u,%u,%u), %zu>>>", name ? name : s->name,
            l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->smem);
@@ -83,7 +42,7 @@ static void report(const launch *l, const cudart_symbol *s, const err *e) {
 }
 
 /* Errors of the configuration are noted. A finding fails all later calls, unless no block has run. */
-static cudaError_t failed(cudart *c, const launch *l, const cudart_symbol *s, const err *e) {
+static cudaError_t failed(cudart *c, const cudart_launch *l, const cudart_symbol *s, const err *e) {
   const rt_emu_check check = rt_emu_last_finding(c->d)->check;
   if (check == EMU_NO_FINDING) {
     cudart_note(e->message);
@@ -96,7 +55,7 @@ static cudaError_t failed(cudart *c, const launch *l, const cudart_symbol *s, co
   return c->sticky = error_of(check);
 }
 
-static cudaError_t run(cudart *c, const launch *l) {
+cudaError_t cudart_launch_run(cudart *c, const cudart_launch *l) {
   cudart_symbol *s;
   err e = {0};
   const cudaError_t error = cudart_kernel(c, l->func, &s);
@@ -108,7 +67,10 @@ static cudaError_t run(cudart *c, const launch *l) {
     return cudaErrorInvalidConfiguration;
   }
   rt_emu_set_cluster(c->d, l->cluster);
-  if (start(c->d, s->f, l->grid, l->block, (uint32_t)l->smem, NULL, l->args, &e)) {
+  cudart_registered_in(c);
+  const int rc = start(c->d, s->f, l->grid, l->block, (uint32_t)l->smem, NULL, l->args, &e);
+  cudart_registered_out(c);
+  if (rc) {
     return failed(c, l, s, &e);
   }
   cudart_count_launch();
@@ -118,8 +80,8 @@ static cudaError_t run(cudart *c, const launch *l) {
   return cudaSuccess;
 }
 
-static launch launch_of(const void *func, dim3 grid, dim3 block, size_t smem, void **args) {
-  return (launch){
+cudart_launch cudart_launch_of(const void *func, dim3 grid, dim3 block, size_t smem, void **args) {
+  return (cudart_launch){
       .func = func,
       .grid = {grid.x, grid.y, grid.z},
       .block = {block.x, block.y, block.z},
@@ -128,40 +90,12 @@ static launch launch_of(const void *func, dim3 grid, dim3 block, size_t smem, vo
   };
 }
 
-cudaError_t emu_cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args, size_t smem,
-                                 cudaStream_t stream) {
-  const launch l = launch_of(func, grid, block, smem, args);
-  (void)stream;
-  CUDART_ENTER(c);
-  return cudart_leave(c, run(c, &l));
-}
-
-cudaError_t emu_cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 block, void **args,
-                                            size_t smem, cudaStream_t stream) {
-  launch l = launch_of(func, grid, block, smem, args);
-  l.cooperative = true;
-  (void)stream;
-  CUDART_ENTER(c);
-  return cudart_leave(c, run(c, &l));
-}
-
-/* Attributes that only say how a launch shares the device make no difference here. */
-static void take_attribute(const cudaLaunchAttribute *a, launch *l) {
-  if (a->id == cudaLaunchAttributeCooperative) {
-    l->cooperative = a->val.cooperative;
-  } else if (a->id == cudaLaunchAttributeClusterDimension) {
-    l->cluster[0] = a->val.clusterDim.x;
-    l->cluster[1] = a->val.clusterDim.y;
-    l->cluster[2] = a->val.clusterDim.z;
+void cudart_launch_attribute(cudart_launch *l, unsigned id, const cudaLaunchAttributeValue *value) {
+  if (id == cudaLaunchAttributeCooperative) {
+    l->cooperative = value->cooperative;
+  } else if (id == cudaLaunchAttributeClusterDimension) {
+    l->cluster[0] = value->clusterDim.x;
+    l->cluster[1] = value->clusterDim.y;
+    l->cluster[2] = value->clusterDim.z;
   }
-}
-
-cudaError_t emu_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
-                                    void **args) {
-  launch l = launch_of(func, config->gridDim, config->blockDim, config->dynamicSmemBytes, args);
-  for (unsigned i = 0; i < config->numAttrs; i++) {
-    take_attribute(&config->attrs[i], &l);
-  }
-  CUDART_ENTER(c);
-  return cudart_leave(c, run(c, &l));
 }

@@ -3,37 +3,43 @@
 #include <stdlib.h>
 
 #include "cudart_api.h"
-#include "cudart_process.h"
+#include "cudart_capture.h"
+#include "cudart_graph_memory.h"
+#include "cudart_registered.h"
 #include "emu.h"
 
 enum { PITCH = 512 }; /* bytes; what cards since compute capability 2.0 align rows to */
 
 static cudaError_t allocate(void **p, size_t nbytes, bool shared) {
-  rt_ptr at = 0;
-  err e = {0};
   CUDART_ENTER(c);
+  cudaError_t error = p ? cudart_capture_unsafe() : cudaErrorInvalidValue;
+  if (!error) {
+    *p = NULL;
+    error = nbytes ? cudart_allocate(c, p, nbytes, shared) : cudaSuccess;
+  }
+  return cudart_leave(c, error);
+}
+
+static cudaError_t allocate_in_stream(void **p, size_t nbytes, cudaStream_t stream) {
+  cudart_work w = {.type = cudaGraphNodeTypeMemAlloc, .alloc = {.bytesize = nbytes}};
+  cudaError_t error;
+  CUDART_ENTER(c);
+  if (p && nbytes && cudart_capture_work(c, stream, &w, &error)) {
+    *p = error ? NULL : w.alloc.dptr;
+    return cudart_leave(c, error);
+  }
   if (!p) {
     return cudart_leave(c, cudaErrorInvalidValue);
   }
   *p = NULL;
-  if (!nbytes) {
-    return cudart_leave(c, cudaSuccess);
-  }
-  const int rc =
-      shared ? rt_emu_alloc_shared(c->d, nbytes, &at, &e) : c->d->ops->alloc(c->d, nbytes, &at, &e);
-  if (rc) {
-    cudart_note(e.message);
-    return cudart_leave(c, cudaErrorMemoryAllocation);
-  }
-  *p = (void *)(uintptr_t)at;
-  return cudart_leave(c, cudaSuccess);
+  return cudart_leave(c, nbytes ? cudart_allocate(c, p, nbytes, false) : cudaSuccess);
 }
 
 /* A wrong address is a finding: the program frees twice, or what it never allocated. */
 static cudaError_t release(void *p, const char *call) {
   err e = {0};
   CUDART_ENTER(c);
-  if (!c->d->ops->give_back(c->d, cudart_address(p), &e)) {
+  if (cudart_is_of_graph(c, p) || !c->d->ops->give_back(c->d, cudart_address(p), &e)) {
     return cudart_leave(c, cudaSuccess);
   }
   cudart_finding(&e, call);
@@ -45,14 +51,13 @@ cudaError_t emu_cudaMalloc(void **p, size_t nbytes) {
 }
 
 cudaError_t emu_cudaMallocAsync(void **p, size_t nbytes, cudaStream_t stream) {
-  (void)stream;
-  return allocate(p, nbytes, false);
+  return allocate_in_stream(p, nbytes, stream);
 }
 
 cudaError_t emu_cudaMallocFromPoolAsync(void **p, size_t nbytes, cudaMemPool_t pool,
                                         cudaStream_t stream) {
-  (void)pool, (void)stream;
-  return allocate(p, nbytes, false);
+  (void)pool;
+  return allocate_in_stream(p, nbytes, stream);
 }
 
 cudaError_t emu_cudaMallocManaged(void **p, size_t nbytes, unsigned flags) {
@@ -90,8 +95,11 @@ cudaError_t emu_cudaFree(void *p) {
 }
 
 cudaError_t emu_cudaFreeAsync(void *p, cudaStream_t stream) {
-  (void)stream;
-  return release(p, "cudaFreeAsync");
+  cudart_work w = {.type = cudaGraphNodeTypeMemFree, .freed = p};
+  cudaError_t error;
+  CUDART_ENTER(c);
+  const bool done = cudart_capture_work(c, stream, &w, &error);
+  return cudart_leave(c, done ? error : release(p, "cudaFreeAsync"));
 }
 
 cudaError_t emu_cudaFreeHost(void *p) {
@@ -111,8 +119,14 @@ cudaError_t emu_cudaMemGetInfo(size_t *free_nbytes, size_t *total) {
 
 cudaError_t emu_cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p) {
   rt_emu_range range;
+  unsigned flags;
   CUDART_ENTER(c);
   *a = (struct cudaPointerAttributes){.type = cudaMemoryTypeUnregistered, .device = -2};
+  if (cudart_registered_has(c, p, &flags)) {
+    a->type = cudaMemoryTypeHost;
+    a->device = 0;
+    cudart_registered_map(c, (void *)(uintptr_t)p, &a->devicePointer);
+  }
   a->hostPointer = (void *)(uintptr_t)p;
   if (rt_emu_range_at(c->d, cudart_address(p), &range) && range.alive) {
     a->type = range.shared ? cudaMemoryTypeManaged : cudaMemoryTypeDevice;
@@ -126,9 +140,9 @@ cudaError_t emu_cudaPointerGetAttributes(struct cudaPointerAttributes *a, const 
 cudaError_t emu_cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
   (void)flags;
   CUDART_ENTER(c);
+  *device = NULL;
   if (!rt_emu_is_address(c->d, cudart_address(host))) {
-    cudart_ends("the program maps memory of cudaHostRegister into the device, which the emulated "
-                "device does not have: allocate it with cudaHostAlloc");
+    return cudart_leave(c, cudart_registered_map(c, host, device));
   }
   *device = host;
   return cudart_leave(c, cudaSuccess);
@@ -136,19 +150,11 @@ cudaError_t emu_cudaHostGetDevicePointer(void **device, void *host, unsigned fla
 
 cudaError_t emu_cudaHostGetFlags(unsigned *flags, void *host) {
   CUDART_ENTER(c);
-  *flags = cudaHostAllocMapped;
-  return cudart_leave(c, rt_emu_is_address(c->d, cudart_address(host)) ? cudaSuccess
-                                                                       : cudaErrorInvalidValue);
-}
-
-/* Copies from and to registered memory are like those of any. */
-cudaError_t emu_cudaHostRegister(void *p, size_t nbytes, unsigned flags) {
-  (void)flags;
-  return p && nbytes ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-cudaError_t emu_cudaHostUnregister(void *p) {
-  return p ? cudaSuccess : cudaErrorInvalidValue;
+  const bool registered = cudart_registered_has(c, host, flags);
+  *flags |= cudaHostAllocMapped;
+  return cudart_leave(c, registered || rt_emu_is_address(c->d, cudart_address(host))
+                             ? cudaSuccess
+                             : cudaErrorInvalidValue);
 }
 
 /* ---- pools: there is one, without limits ----------------------------------------------------- */

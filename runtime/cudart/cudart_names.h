@@ -21,7 +21,31 @@
   X(cudaFuncGetName) X(cudaFuncSetAttribute) X(cudaGetChannelDesc) X(cudaGetDevice)                \
   X(cudaGetDeviceCount) X(cudaGetDeviceFlags) X(cudaGetErrorName) X(cudaGetErrorString)            \
   X(cudaGetFuncBySymbol) X(cudaGetKernel) X(cudaGetLastError) X(cudaGetSymbolAddress)              \
-  X(cudaGetSymbolSize) X(cudaHostAlloc) X(cudaHostGetDevicePointer) X(cudaHostGetFlags)            \
+  X(cudaGetSymbolSize) X(cudaGraphAddChildGraphNode) X(cudaGraphAddEmptyNode)                      \
+  X(cudaGraphAddEventRecordNode) X(cudaGraphAddEventWaitNode) X(cudaGraphAddHostNode)              \
+  X(cudaGraphAddKernelNode) X(cudaGraphAddMemAllocNode) X(cudaGraphAddMemFreeNode)                 \
+  X(cudaGraphAddMemcpyNode) X(cudaGraphAddMemcpyNode1D) X(cudaGraphAddMemcpyNodeFromSymbol)        \
+  X(cudaGraphAddMemcpyNodeToSymbol) X(cudaGraphAddMemsetNode) X(cudaGraphChildGraphNodeGetGraph)   \
+  X(cudaGraphClone) X(cudaGraphConditionalHandleCreate) X(cudaGraphCreate) X(cudaGraphDestroy)     \
+  X(cudaGraphDestroyNode) X(cudaGraphEventRecordNodeGetEvent) X(cudaGraphEventRecordNodeSetEvent)  \
+  X(cudaGraphEventWaitNodeGetEvent) X(cudaGraphEventWaitNodeSetEvent)                              \
+  X(cudaGraphExecChildGraphNodeSetParams) X(cudaGraphExecDestroy)                                  \
+  X(cudaGraphExecEventRecordNodeSetEvent) X(cudaGraphExecEventWaitNodeSetEvent)                    \
+  X(cudaGraphExecGetFlags) X(cudaGraphExecHostNodeSetParams) X(cudaGraphExecKernelNodeSetParams)   \
+  X(cudaGraphExecMemcpyNodeSetParams) X(cudaGraphExecMemcpyNodeSetParams1D)                        \
+  X(cudaGraphExecMemcpyNodeSetParamsFromSymbol) X(cudaGraphExecMemcpyNodeSetParamsToSymbol)        \
+  X(cudaGraphExecMemsetNodeSetParams) X(cudaGraphExecNodeSetParams) X(cudaGraphExecUpdate)         \
+  X(cudaGraphGetNodes) X(cudaGraphGetRootNodes) X(cudaGraphHostNodeGetParams)                      \
+  X(cudaGraphHostNodeSetParams) X(cudaGraphInstantiate) X(cudaGraphInstantiateWithFlags)           \
+  X(cudaGraphKernelNodeCopyAttributes) X(cudaGraphKernelNodeGetAttribute)                          \
+  X(cudaGraphKernelNodeGetParams) X(cudaGraphKernelNodeSetAttribute)                               \
+  X(cudaGraphKernelNodeSetParams) X(cudaGraphMemAllocNodeGetParams)                                \
+  X(cudaGraphMemFreeNodeGetParams) X(cudaGraphMemcpyNodeGetParams)                                 \
+  X(cudaGraphMemcpyNodeSetParams) X(cudaGraphMemcpyNodeSetParams1D)                                \
+  X(cudaGraphMemcpyNodeSetParamsFromSymbol) X(cudaGraphMemcpyNodeSetParamsToSymbol)                \
+  X(cudaGraphMemsetNodeGetParams) X(cudaGraphMemsetNodeSetParams) X(cudaGraphNodeFindInClone)      \
+  X(cudaGraphNodeGetEnabled) X(cudaGraphNodeGetType) X(cudaGraphNodeSetEnabled)                    \
+  X(cudaGraphNodeSetParams) X(cudaHostAlloc) X(cudaHostGetDevicePointer) X(cudaHostGetFlags)       \
   X(cudaHostRegister) X(cudaHostUnregister) X(cudaMalloc) X(cudaMalloc3D) X(cudaMalloc3DArray)     \
   X(cudaMallocArray) X(cudaMallocHost) X(cudaMallocManaged) X(cudaMallocPitch) X(cudaMemGetInfo)   \
   X(cudaMemPoolCreate) X(cudaMemPoolDestroy) X(cudaMemPoolGetAttribute) X(cudaMemcpyPeer)          \
@@ -34,12 +58,14 @@
 
 /* The same; NAME_ptsz too. */
 #define CUDART_STREAM_CALLS(X)                                                                     \
-  X(cudaEventRecord) X(cudaEventRecordWithFlags) X(cudaFreeAsync) X(cudaLaunchCooperativeKernel)   \
+  X(cudaEventRecord) X(cudaEventRecordWithFlags) X(cudaFreeAsync)                                  \
+  X(cudaGraphInstantiateWithParams) X(cudaGraphLaunch) X(cudaLaunchCooperativeKernel)              \
   X(cudaLaunchHostFunc) X(cudaLaunchKernel) X(cudaLaunchKernelExC) X(cudaMallocAsync)              \
   X(cudaMallocFromPoolAsync) X(cudaMemcpy2DAsync) X(cudaMemcpy2DFromArrayAsync)                    \
   X(cudaMemcpy2DToArrayAsync) X(cudaMemcpy3DAsync) X(cudaMemcpyAsync)                              \
   X(cudaMemcpyFromSymbolAsync) X(cudaMemcpyToSymbolAsync) X(cudaMemset2DAsync)                     \
-  X(cudaMemset3DAsync) X(cudaMemsetAsync) X(cudaStreamAddCallback) X(cudaStreamGetFlags)           \
+  X(cudaMemset3DAsync) X(cudaMemsetAsync) X(cudaStreamAddCallback) X(cudaStreamBeginCapture)       \
+  X(cudaStreamBeginCaptureToGraph) X(cudaStreamEndCapture) X(cudaStreamGetFlags)                   \
   X(cudaStreamGetId) X(cudaStreamGetPriority) X(cudaStreamIsCapturing) X(cudaStreamQuery)          \
   X(cudaStreamSynchronize) X(cudaStreamWaitEvent)
 
@@ -58,30 +84,48 @@
   X(__cudaRegisterFatBinary, emu_register_binary) X(__cudaRegisterFatBinaryEnd, emu_register_end)  \
   X(__cudaRegisterFunction, emu_register_function) X(__cudaRegisterVar, emu_register_variable)     \
   X(__cudaRegisterManagedVar, emu_register_managed)                                                \
-  X(__cudaUnregisterFatBinary, emu_unregister_binary)                                              \
-  X(cudaCreateChannelDesc, emu_channel_desc)                                                       \
+  X(__cudaUnregisterFatBinary, emu_unregister_binary) X(cudaCreateChannelDesc, emu_channel_desc)   \
   X(cudaGetDeviceProperties, emu_properties_13) X(cudaGetDeviceProperties_v2, emu_properties_12)   \
-  X(cudaEventElapsedTime_v2, emu_cudaEventElapsedTime)                                             \
-  X(cudaStreamGetDevice, emu_stream_device) X(cudaStreamGetDevice_ptsz, emu_stream_device)         \
-  X(cudaStreamGetCaptureInfo, emu_no_capture) X(cudaStreamGetCaptureInfo_ptsz, emu_no_capture)     \
-  X(cudaStreamGetCaptureInfo_v2, emu_no_capture) X(cudaStreamGetCaptureInfo_v3, emu_no_capture)    \
-  X(cudaStreamGetCaptureInfo_v2_ptsz, emu_no_capture)                                              \
-  X(cudaStreamGetCaptureInfo_v3_ptsz, emu_no_capture)                                              \
-  X(cudaThreadExit, emu_cudaDeviceReset) X(cudaThreadSynchronize, emu_cudaDeviceSynchronize)       \
-  X(cudaInitDevice, emu_nothing) X(cudaSetValidDevices, emu_nothing)                               \
-  X(cudaDeviceSetCacheConfig, emu_nothing) X(cudaDeviceSetSharedMemConfig, emu_nothing)            \
-  X(cudaThreadSetCacheConfig, emu_nothing) X(cudaThreadSetLimit, emu_nothing)                      \
-  X(cudaFuncSetCacheConfig, emu_nothing) X(cudaFuncSetSharedMemConfig, emu_nothing)                \
-  X(cudaMemAdvise, emu_nothing) X(cudaMemAdvise_v2, emu_nothing)                                   \
-  X(cudaMemPrefetchAsync, emu_nothing) X(cudaMemPrefetchAsync_ptsz, emu_nothing)                   \
-  X(cudaMemPrefetchAsync_v2, emu_nothing) X(cudaMemPrefetchAsync_v2_ptsz, emu_nothing)             \
-  X(cudaStreamAttachMemAsync, emu_nothing) X(cudaStreamAttachMemAsync_ptsz, emu_nothing)           \
-  X(cudaStreamSetAttribute, emu_nothing) X(cudaStreamSetAttribute_ptsz, emu_nothing)               \
-  X(cudaStreamCopyAttributes, emu_nothing) X(cudaStreamCopyAttributes_ptsz, emu_nothing)           \
-  X(cudaMemPoolSetAttribute, emu_nothing) X(cudaMemPoolTrimTo, emu_nothing)                        \
-  X(cudaMemPoolSetAccess, emu_nothing) X(cudaDeviceSetMemPool, emu_nothing)                        \
-  X(cudaProfilerStart, emu_nothing) X(cudaProfilerStop, emu_nothing)                               \
-  X(cudaCtxResetPersistingL2Cache, emu_nothing)
+  X(cudaEventElapsedTime_v2, emu_cudaEventElapsedTime) X(cudaStreamGetDevice, emu_stream_device)   \
+  X(cudaStreamGetDevice_ptsz, emu_stream_device) X(cudaThreadExit, emu_cudaDeviceReset)            \
+  X(cudaThreadSynchronize, emu_cudaDeviceSynchronize) X(cudaInitDevice, emu_nothing)               \
+  X(cudaSetValidDevices, emu_nothing) X(cudaDeviceSetCacheConfig, emu_nothing)                     \
+  X(cudaDeviceSetSharedMemConfig, emu_nothing) X(cudaThreadSetCacheConfig, emu_nothing)            \
+  X(cudaThreadSetLimit, emu_nothing) X(cudaFuncSetCacheConfig, emu_nothing)                        \
+  X(cudaFuncSetSharedMemConfig, emu_nothing) X(cudaMemAdvise, emu_nothing)                         \
+  X(cudaMemAdvise_v2, emu_nothing) X(cudaMemPrefetchAsync, emu_nothing)                            \
+  X(cudaMemPrefetchAsync_ptsz, emu_nothing) X(cudaMemPrefetchAsync_v2, emu_nothing)                \
+  X(cudaMemPrefetchAsync_v2_ptsz, emu_nothing) X(cudaStreamAttachMemAsync, emu_nothing)            \
+  X(cudaStreamAttachMemAsync_ptsz, emu_nothing) X(cudaStreamSetAttribute, emu_nothing)             \
+  X(cudaStreamSetAttribute_ptsz, emu_nothing) X(cudaStreamCopyAttributes, emu_nothing)             \
+  X(cudaStreamCopyAttributes_ptsz, emu_nothing) X(cudaMemPoolSetAttribute, emu_nothing)            \
+  X(cudaMemPoolTrimTo, emu_nothing) X(cudaMemPoolSetAccess, emu_nothing)                           \
+  X(cudaDeviceSetMemPool, emu_nothing) X(cudaProfilerStart, emu_nothing)                           \
+  X(cudaProfilerStop, emu_nothing) X(cudaCtxResetPersistingL2Cache, emu_nothing)                   \
+  X(cudaGraphUpload, emu_nothing) X(cudaGraphUpload_ptsz, emu_nothing)                             \
+  X(cudaDeviceGraphMemTrim, emu_nothing) X(cudaGraphAddDependencies_v2, emu_add_edges_13)          \
+  X(cudaGraphRemoveDependencies_v2, emu_remove_edges_13) X(cudaGraphGetEdges_v2, emu_edges_13)     \
+  X(cudaGraphNodeGetDependencies_v2, emu_dependencies_13)                                          \
+  X(cudaGraphNodeGetDependentNodes_v2, emu_dependents_13) X(cudaGraphAddNode_v2, emu_add_node_13)  \
+  X(cudaStreamUpdateCaptureDependencies_v2, emu_update_capture_13)                                 \
+  X(cudaStreamUpdateCaptureDependencies_v2_ptsz, emu_update_capture_13)                            \
+  X(cudaStreamGetCaptureInfo_v2, emu_capture_info_2)                                               \
+  X(cudaStreamGetCaptureInfo_v2_ptsz, emu_capture_info_2)                                          \
+  X(cudaStreamGetCaptureInfo_v3, emu_capture_info_3)                                               \
+  X(cudaStreamGetCaptureInfo_v3_ptsz, emu_capture_info_3)
+
+/* name, the function that answers version 12, the one that answers version 13: its prototype changed */
+#define CUDART_CHANGED(X)                                                                          \
+  X(cudaGraphAddDependencies, emu_add_edges_12, emu_add_edges_13)                                  \
+  X(cudaGraphRemoveDependencies, emu_remove_edges_12, emu_remove_edges_13)                         \
+  X(cudaGraphGetEdges, emu_edges_12, emu_edges_13)                                                 \
+  X(cudaGraphNodeGetDependencies, emu_dependencies_12, emu_dependencies_13)                        \
+  X(cudaGraphNodeGetDependentNodes, emu_dependents_12, emu_dependents_13)                          \
+  X(cudaGraphAddNode, emu_add_node_12, emu_add_node_13)                                            \
+  X(cudaStreamUpdateCaptureDependencies, emu_update_capture_12, emu_update_capture_13)             \
+  X(cudaStreamUpdateCaptureDependencies_ptsz, emu_update_capture_12, emu_update_capture_13)        \
+  X(cudaStreamGetCaptureInfo, emu_capture_info_1, emu_capture_info_3)                              \
+  X(cudaStreamGetCaptureInfo_ptsz, emu_capture_info_1, emu_capture_info_3)
 
 /* Neither: a call ends the program with a line that names it. */
 #define CUDART_REFUSED(X)                                                                          \
@@ -91,61 +135,29 @@
   X(cudaDeviceFlushGPUDirectRDMAWrites) X(cudaDeviceGetGraphMemAttribute)                          \
   X(cudaDeviceGetHostAtomicCapabilities) X(cudaDeviceGetNvSciSyncAttributes)                       \
   X(cudaDeviceGetP2PAtomicCapabilities) X(cudaDeviceGetSharedMemConfig)                            \
-  X(cudaDeviceGetTexture1DLinearMaxWidth) X(cudaDeviceGraphMemTrim)                                \
-  X(cudaDeviceRegisterAsyncNotification) X(cudaDeviceSetGraphMemAttribute)                         \
-  X(cudaDeviceUnregisterAsyncNotification) X(cudaEGLStreamConsumerAcquireFrame)                    \
-  X(cudaEGLStreamConsumerConnect) X(cudaEGLStreamConsumerConnectWithFlags)                         \
-  X(cudaEGLStreamConsumerDisconnect) X(cudaEGLStreamConsumerReleaseFrame)                          \
-  X(cudaEGLStreamProducerConnect) X(cudaEGLStreamProducerDisconnect)                               \
-  X(cudaEGLStreamProducerPresentFrame) X(cudaEGLStreamProducerReturnFrame)                         \
-  X(cudaEventCreateFromEGLSync) X(cudaExternalMemoryGetMappedBuffer)                               \
-  X(cudaExternalMemoryGetMappedMipmappedArray) X(cudaFreeMipmappedArray) X(cudaFuncGetParamInfo)   \
-  X(cudaGLGetDevices) X(cudaGLMapBufferObject) X(cudaGLMapBufferObjectAsync)                       \
-  X(cudaGLRegisterBufferObject) X(cudaGLSetBufferObjectMapFlags) X(cudaGLSetGLDevice)              \
-  X(cudaGLUnmapBufferObject) X(cudaGLUnmapBufferObjectAsync) X(cudaGLUnregisterBufferObject)       \
-  X(cudaGetDriverEntryPoint) X(cudaGetDriverEntryPointByVersion)                                   \
+  X(cudaDeviceGetTexture1DLinearMaxWidth) X(cudaDeviceRegisterAsyncNotification)                   \
+  X(cudaDeviceSetGraphMemAttribute) X(cudaDeviceUnregisterAsyncNotification)                       \
+  X(cudaEGLStreamConsumerAcquireFrame) X(cudaEGLStreamConsumerConnect)                             \
+  X(cudaEGLStreamConsumerConnectWithFlags) X(cudaEGLStreamConsumerDisconnect)                      \
+  X(cudaEGLStreamConsumerReleaseFrame) X(cudaEGLStreamProducerConnect)                             \
+  X(cudaEGLStreamProducerDisconnect) X(cudaEGLStreamProducerPresentFrame)                          \
+  X(cudaEGLStreamProducerReturnFrame) X(cudaEventCreateFromEGLSync)                                \
+  X(cudaExternalMemoryGetMappedBuffer) X(cudaExternalMemoryGetMappedMipmappedArray)                \
+  X(cudaFreeMipmappedArray) X(cudaFuncGetParamInfo) X(cudaGLGetDevices) X(cudaGLMapBufferObject)   \
+  X(cudaGLMapBufferObjectAsync) X(cudaGLRegisterBufferObject) X(cudaGLSetBufferObjectMapFlags)     \
+  X(cudaGLSetGLDevice) X(cudaGLUnmapBufferObject) X(cudaGLUnmapBufferObjectAsync)                  \
+  X(cudaGLUnregisterBufferObject) X(cudaGetDriverEntryPoint) X(cudaGetDriverEntryPointByVersion)   \
   X(cudaGetDriverEntryPointByVersion_ptsz) X(cudaGetDriverEntryPoint_ptsz) X(cudaGetExportTable)   \
   X(cudaGetMipmappedArrayLevel) X(cudaGetSurfaceObjectResourceDesc)                                \
   X(cudaGetTextureObjectResourceDesc) X(cudaGetTextureObjectResourceViewDesc)                      \
-  X(cudaGetTextureObjectTextureDesc) X(cudaGraphAddChildGraphNode) X(cudaGraphAddDependencies)     \
-  X(cudaGraphAddDependencies_v2) X(cudaGraphAddEmptyNode) X(cudaGraphAddEventRecordNode)           \
-  X(cudaGraphAddEventWaitNode) X(cudaGraphAddExternalSemaphoresSignalNode)                         \
-  X(cudaGraphAddExternalSemaphoresWaitNode) X(cudaGraphAddHostNode) X(cudaGraphAddKernelNode)      \
-  X(cudaGraphAddMemAllocNode) X(cudaGraphAddMemFreeNode) X(cudaGraphAddMemcpyNode)                 \
-  X(cudaGraphAddMemcpyNode1D) X(cudaGraphAddMemcpyNodeFromSymbol)                                  \
-  X(cudaGraphAddMemcpyNodeToSymbol) X(cudaGraphAddMemsetNode) X(cudaGraphAddNode)                  \
-  X(cudaGraphAddNode_v2) X(cudaGraphChildGraphNodeGetGraph) X(cudaGraphClone)                      \
-  X(cudaGraphConditionalHandleCreate) X(cudaGraphCreate) X(cudaGraphDebugDotPrint)                 \
-  X(cudaGraphDestroy) X(cudaGraphDestroyNode) X(cudaGraphEventRecordNodeGetEvent)                  \
-  X(cudaGraphEventRecordNodeSetEvent) X(cudaGraphEventWaitNodeGetEvent)                            \
-  X(cudaGraphEventWaitNodeSetEvent) X(cudaGraphExecChildGraphNodeSetParams)                        \
-  X(cudaGraphExecDestroy) X(cudaGraphExecEventRecordNodeSetEvent)                                  \
-  X(cudaGraphExecEventWaitNodeSetEvent) X(cudaGraphExecExternalSemaphoresSignalNodeSetParams)      \
-  X(cudaGraphExecExternalSemaphoresWaitNodeSetParams) X(cudaGraphExecGetFlags)                     \
-  X(cudaGraphExecHostNodeSetParams) X(cudaGraphExecKernelNodeSetParams)                            \
-  X(cudaGraphExecMemcpyNodeSetParams) X(cudaGraphExecMemcpyNodeSetParams1D)                        \
-  X(cudaGraphExecMemcpyNodeSetParamsFromSymbol) X(cudaGraphExecMemcpyNodeSetParamsToSymbol)        \
-  X(cudaGraphExecMemsetNodeSetParams) X(cudaGraphExecNodeSetParams) X(cudaGraphExecUpdate)         \
+  X(cudaGetTextureObjectTextureDesc) X(cudaGraphAddExternalSemaphoresSignalNode)                   \
+  X(cudaGraphAddExternalSemaphoresWaitNode) X(cudaGraphDebugDotPrint)                              \
+  X(cudaGraphExecExternalSemaphoresSignalNodeSetParams)                                            \
+  X(cudaGraphExecExternalSemaphoresWaitNodeSetParams)                                              \
   X(cudaGraphExternalSemaphoresSignalNodeGetParams)                                                \
   X(cudaGraphExternalSemaphoresSignalNodeSetParams)                                                \
-  X(cudaGraphExternalSemaphoresWaitNodeGetParams)                                                  \
-  X(cudaGraphExternalSemaphoresWaitNodeSetParams) X(cudaGraphGetEdges) X(cudaGraphGetEdges_v2)     \
-  X(cudaGraphGetNodes) X(cudaGraphGetRootNodes) X(cudaGraphHostNodeGetParams)                      \
-  X(cudaGraphHostNodeSetParams) X(cudaGraphInstantiate) X(cudaGraphInstantiateWithFlags)           \
-  X(cudaGraphInstantiateWithParams) X(cudaGraphInstantiateWithParams_ptsz)                         \
-  X(cudaGraphKernelNodeCopyAttributes) X(cudaGraphKernelNodeGetAttribute)                          \
-  X(cudaGraphKernelNodeGetParams) X(cudaGraphKernelNodeSetAttribute)                               \
-  X(cudaGraphKernelNodeSetParams) X(cudaGraphLaunch) X(cudaGraphLaunch_ptsz)                       \
-  X(cudaGraphMemAllocNodeGetParams) X(cudaGraphMemFreeNodeGetParams)                               \
-  X(cudaGraphMemcpyNodeGetParams) X(cudaGraphMemcpyNodeSetParams)                                  \
-  X(cudaGraphMemcpyNodeSetParams1D) X(cudaGraphMemcpyNodeSetParamsFromSymbol)                      \
-  X(cudaGraphMemcpyNodeSetParamsToSymbol) X(cudaGraphMemsetNodeGetParams)                          \
-  X(cudaGraphMemsetNodeSetParams) X(cudaGraphNodeFindInClone) X(cudaGraphNodeGetDependencies)      \
-  X(cudaGraphNodeGetDependencies_v2) X(cudaGraphNodeGetDependentNodes)                             \
-  X(cudaGraphNodeGetDependentNodes_v2) X(cudaGraphNodeGetEnabled) X(cudaGraphNodeGetType)          \
-  X(cudaGraphNodeSetEnabled) X(cudaGraphNodeSetParams) X(cudaGraphReleaseUserObject)               \
-  X(cudaGraphRemoveDependencies) X(cudaGraphRemoveDependencies_v2) X(cudaGraphRetainUserObject)    \
-  X(cudaGraphUpload) X(cudaGraphUpload_ptsz) X(cudaGraphicsEGLRegisterImage)                       \
+  X(cudaGraphExternalSemaphoresWaitNodeGetParams) X(cudaGraphExternalSemaphoresWaitNodeSetParams)  \
+  X(cudaGraphReleaseUserObject) X(cudaGraphRetainUserObject) X(cudaGraphicsEGLRegisterImage)       \
   X(cudaGraphicsGLRegisterBuffer) X(cudaGraphicsGLRegisterImage) X(cudaGraphicsMapResources)       \
   X(cudaGraphicsResourceGetMappedEglFrame) X(cudaGraphicsResourceGetMappedMipmappedArray)          \
   X(cudaGraphicsResourceGetMappedPointer) X(cudaGraphicsResourceSetMapFlags)                       \
@@ -175,14 +187,9 @@
   X(cudaOccupancyMaxActiveClusters) X(cudaOccupancyMaxPotentialClusterSize)                        \
   X(cudaSetDoubleForDevice) X(cudaSetDoubleForHost) X(cudaSignalExternalSemaphoresAsync)           \
   X(cudaSignalExternalSemaphoresAsync_ptsz) X(cudaSignalExternalSemaphoresAsync_v2)                \
-  X(cudaSignalExternalSemaphoresAsync_v2_ptsz) X(cudaStreamBeginCapture)                           \
-  X(cudaStreamBeginCaptureToGraph) X(cudaStreamBeginCaptureToGraph_ptsz)                           \
-  X(cudaStreamBeginCapture_ptsz) X(cudaStreamEndCapture) X(cudaStreamEndCapture_ptsz)              \
-  X(cudaStreamGetAttribute) X(cudaStreamGetAttribute_ptsz)                                         \
-  X(cudaStreamUpdateCaptureDependencies) X(cudaStreamUpdateCaptureDependencies_ptsz)               \
-  X(cudaStreamUpdateCaptureDependencies_v2) X(cudaStreamUpdateCaptureDependencies_v2_ptsz)         \
-  X(cudaThreadGetCacheConfig) X(cudaThreadGetLimit) X(cudaUserObjectCreate)                        \
-  X(cudaUserObjectRelease) X(cudaUserObjectRetain) X(cudaVDPAUGetDevice)                           \
+  X(cudaSignalExternalSemaphoresAsync_v2_ptsz) X(cudaStreamGetAttribute)                           \
+  X(cudaStreamGetAttribute_ptsz) X(cudaThreadGetCacheConfig) X(cudaThreadGetLimit)                 \
+  X(cudaUserObjectCreate) X(cudaUserObjectRelease) X(cudaUserObjectRetain) X(cudaVDPAUGetDevice)   \
   X(cudaVDPAUSetVDPAUDevice) X(cudaWaitExternalSemaphoresAsync)                                    \
   X(cudaWaitExternalSemaphoresAsync_ptsz) X(cudaWaitExternalSemaphoresAsync_v2)                    \
   X(cudaWaitExternalSemaphoresAsync_v2_ptsz)

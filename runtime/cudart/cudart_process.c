@@ -118,6 +118,7 @@ cudaError_t cudart_leave(cudart *c, cudaError_t error) {
 
 void cudart_reset(cudart *c) {
   c->d->ops->close(c->d);
+  c->n_graph_memory = 0;
   c->d = NULL;
   c->sticky = cudaSuccess;
 }

@@ -15,7 +15,9 @@ typedef struct cudart {
   rt_device *d;
   cudaError_t sticky; /* cudaSuccess, or what all calls return */
   const char *profile;
-  uint64_t generation; /* of the device: cudaDeviceReset closes it */
+  uint64_t generation;  /* of the device: cudaDeviceReset closes it */
+  rt_ptr *graph_memory; /* what memory nodes of graphs have allocated */
+  size_t n_graph_memory, graph_memory_room;
 } cudart;
 
 /* cudart_enter -- lock, and open the device. A program whose device cannot open ends with a line */

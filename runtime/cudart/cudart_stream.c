@@ -1,9 +1,9 @@
-/* cudart_stream.c -- streams, in which everything has ended when its call returns, and events, whose times are
- * those that the device models. */
+/* cudart_stream.c -- streams, in which what is not captured has ended when its call returns, and events, whose
+ * times are those that the device models. */
 #include <stdlib.h>
 
 #include "cudart_api.h"
-#include "cudart_process.h"
+#include "cudart_capture.h"
 
 struct CUstream_st {
   unsigned flags;
@@ -49,29 +49,29 @@ cudaError_t emu_cudaStreamDestroy(cudaStream_t s) {
   return cudart_leave(c, cudaSuccess);
 }
 
-/* Whatever was asked for is done, or failed. */
-static cudaError_t all_done(void) {
+/* Whatever was asked for is done, or failed, or is captured and must not be waited for. */
+static cudaError_t done(cudaStream_t s, bool all) {
   CUDART_ENTER(c);
-  return cudart_leave(c, cudaSuccess);
+  return cudart_leave(c, cudart_capture_forbids(s, all));
 }
 
 cudaError_t emu_cudaStreamSynchronize(cudaStream_t s) {
-  (void)s;
-  return all_done();
+  return done(s, false);
 }
 
 cudaError_t emu_cudaStreamQuery(cudaStream_t s) {
-  (void)s;
-  return all_done();
+  return done(s, false);
 }
 
 cudaError_t emu_cudaDeviceSynchronize(void) {
-  return all_done();
+  return done(NULL, true);
 }
 
 cudaError_t emu_cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flags) {
-  (void)s, (void)event, (void)flags;
-  return all_done();
+  cudaError_t error = cudaSuccess;
+  CUDART_ENTER(c);
+  cudart_capture_wait(c, s, event, flags, &error);
+  return cudart_leave(c, error);
 }
 
 cudaError_t emu_cudaStreamGetFlags(cudaStream_t s, unsigned *flags) {
@@ -98,36 +98,21 @@ cudaError_t emu_stream_device(cudaStream_t s, int *device) {
 cudaError_t emu_cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t call, void *data,
                                       unsigned flags) {
   (void)flags;
-  const cudaError_t error = all_done();
+  const cudaError_t error = done(s, false);
   call(s, error, data);
   return error;
 }
 
 cudaError_t emu_cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t call, void *data) {
-  (void)s;
-  const cudaError_t error = all_done();
-  if (!error) {
-    call(data);
+  cudart_work w = {.type = cudaGraphNodeTypeHost, .host = {call, data}};
+  cudaError_t error = cudaSuccess;
+  CUDART_ENTER(c);
+  const bool captured = cudart_capture_work(c, s, &w, &error);
+  cudart_leave(c, captured ? error : cudaSuccess);
+  if (!captured) {
+    call(data); /* without the lock */
   }
-  return error;
-}
-
-/* ---- capture: there is none ------------------------------------------------------------------ */
-
-cudaError_t emu_cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *status) {
-  return emu_no_capture(s, status, NULL);
-}
-
-cudaError_t emu_no_capture(cudaStream_t s, enum cudaStreamCaptureStatus *status,
-                           unsigned long long *id) {
-  (void)s, (void)id;
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
-}
-
-cudaError_t emu_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
-  (void)mode;
-  return cudaSuccess;
+  return captured ? error : cudaSuccess;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -151,15 +136,19 @@ cudaError_t emu_cudaEventDestroy(cudaEvent_t event) {
   if (event->event) {
     c->d->ops->event_free(c->d, event->event);
   }
+  cudart_capture_forget(event);
   free(event);
   return cudart_leave(c, cudaSuccess);
 }
 
-cudaError_t emu_cudaEventRecord(cudaEvent_t event, cudaStream_t s) {
-  (void)s;
+cudaError_t emu_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t s, unsigned flags) {
+  cudaError_t error;
   CUDART_ENTER(c);
   if (!event) {
     return cudart_leave(c, cudaErrorInvalidResourceHandle);
+  }
+  if (cudart_capture_record(c, s, event, flags, &error)) {
+    return cudart_leave(c, error);
   }
   if (!event->event && c->d->ops->event_new(c->d, &event->event, NULL)) {
     return cudart_leave(c, cudaErrorMemoryAllocation);
@@ -169,14 +158,15 @@ cudaError_t emu_cudaEventRecord(cudaEvent_t event, cudaStream_t s) {
   return cudart_leave(c, cudaSuccess);
 }
 
-cudaError_t emu_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t s, unsigned flags) {
-  (void)flags;
-  return emu_cudaEventRecord(event, s);
+cudaError_t emu_cudaEventRecord(cudaEvent_t event, cudaStream_t s) {
+  return emu_cudaEventRecordWithFlags(event, s, cudaEventRecordDefault);
 }
 
 static cudaError_t event_done(cudaEvent_t event) {
   CUDART_ENTER(c);
-  return cudart_leave(c, event ? cudaSuccess : cudaErrorInvalidResourceHandle);
+  return cudart_leave(c, !event                      ? cudaErrorInvalidResourceHandle
+                         : cudart_capture_has(event) ? cudaErrorCapturedEvent
+                                                     : cudaSuccess);
 }
 
 cudaError_t emu_cudaEventQuery(cudaEvent_t event) {
@@ -190,6 +180,9 @@ cudaError_t emu_cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t emu_cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
   double sec = 0;
   CUDART_ENTER(c);
+  if (cudart_capture_has(from) || cudart_capture_has(to)) {
+    return cudart_leave(c, cudaErrorCapturedEvent);
+  }
   if (!from || !to || from->generation != c->generation || to->generation != c->generation) {
     return cudart_leave(c, cudaErrorInvalidResourceHandle);
   }

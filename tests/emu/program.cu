@@ -1,4 +1,4 @@
-// The kernels of tests/emu/test_run_program.sh: one is right, two are not.
+// The kernels of tests/emu/test_run_program.sh: reverse without waiting and out_of_bounds have faults.
 #ifndef BLOCK
 #define BLOCK 64
 #endif
@@ -29,6 +29,12 @@ extern "C" __global__ void reverse(float *x, int wait) {
 
 extern "C" __global__ void out_of_bounds(float *x, int n) {
   x[n + threadIdx.x] = 1;
+}
+
+extern "C" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);
+
+extern "C" __global__ void countdown(int *n, unsigned long long handle) {
+  cudaGraphSetConditional(handle, --*n);
 }
 
 extern "C" __global__ void look(float *x, cudaTextureObject_t texture) {

@@ -15,7 +15,7 @@ for v in 12 13; do
   "$CC" -shared -fPIC -w "$folder/stub.c" -Wl,--version-script="$folder/stub.map" -Wl,-soname,libcudart.so.$v \
     -o "$folder/stub$v.so" || complain "no stub of the runtime"
   # shellcheck disable=SC2086
-  "$CC" -std=c11 -g -w -D_GNU_SOURCE $includes tests/fixtures/cuda_program.c "$folder/stub$v.so" -ldl -o "$folder/program$v" ||
+  "$CC" -std=c11 -g -w -D_GNU_SOURCE $includes -DRUNTIME=$v tests/fixtures/cuda_program.c "$folder/stub$v.so" -ldl -o "$folder/program$v" ||
     complain "the program does not compile"
 done
 
@@ -51,6 +51,8 @@ if ldconfig -p 2>/dev/null | grep -q libzstd.so.1; then
   PACKING=zstd passes 7 $run "$folder/program13" scale
 fi
 passes 7 $run "$folder/program13" reset
+passes 7 $run "$folder/program12" graph
+passes 7 $run "$folder/program13" graph
 ln -s "$PWD/$B/libtuned_emu_cudart.so" "$folder/libcudart.so.13"
 LD_LIBRARY_PATH=$folder timeout 60 "$folder/program13" scale >"$folder/out" 2>&1
 [ $? = 7 ] || complain "in place of the runtime: $(cat "$folder/out")"
@@ -61,6 +63,7 @@ finds 99 "program.cu:$line: uninitialised shared memory" $run "$folder/program13
 grep -q '^========= 1 finding; 1 launch passed on emu' "$folder/err" || complain "no summary: $(cat "$folder/err")"
 grep -qF 'in reverse<<<(1,1,1), (64,1,1), 0>>>' "$folder/err" || complain "no launch: $(cat "$folder/err")"
 finds 99 "0 bytes past the end of allocation" $run "$folder/program12" bounds
+finds 99 "0 bytes past the end of allocation" $run "$folder/program13" graph-bounds
 finds 99 "a copy of 404 bytes is not inside one allocation" $run "$folder/program13" copy
 grep -q 'the kind of the copy does not fit' "$folder/err" || complain "no kind: $(cat "$folder/err")"
 grep -q 'freeing an address that is not allocated' "$folder/err" || complain "no double free: $(cat "$folder/err")"
@@ -75,7 +78,7 @@ grep -q '"status":0,"launches":0,"findings":1,"reports":\[{"place":"[^"]*program
 
 # ---- what cannot be run, each in a line
 PACKING=sass refuses 98 "it has machine code for sm_90): compile and link it with nvcc -gencode" $run "$folder/program13" scale
-refuses 98 "the program calls cudaGraphCreate, which" $run "$folder/program13" graph
+refuses 98 "the program calls cudaFreeMipmappedArray, which" $run "$folder/program13" mipmap
 [ "$(cat "$folder/out")" = before ] || complain "what the program printed is lost: $(cat "$folder/out")"
 refuses 98 "cannot run '$folder/none'" $run "$folder/none"
 refuses 1 "end of --timeout" $run --timeout 1 "$folder/program13" wait
