@@ -3,21 +3,10 @@
 --
 --   autotune ./chunks.lua n=100000000
 
-local MOST = 16 -- chunks
-local stages = {}
-for c = 0, MOST - 1 do
-  local when = c .. " < CHUNKS"
-  local stream = "1 + " .. c .. " % STREAMS"
-  local first = c .. " * CHUNK"
-  local count = "max(0, min(CHUNK, n - " .. first .. "))"
-  local function copy(to, from)
-    return { copy = to, from = from, at = "min(4 * " .. first .. ", 4 * n)", from_at = "min(4 * " .. first .. ", 4 * n)",
-             nbytes = "4 * " .. count, when = when, stream = stream }
-  end
-  stages[#stages + 1] = copy("on_device", "x")
-  stages[#stages + 1] = { kernel = "square", grid = "ceildiv(" .. count .. ", BLOCK)", block = "BLOCK", when = when,
-    stream = stream, args = { { "i64", first }, { "i64", "min(n, " .. first .. " + CHUNK)" }, "on_device" } }
-  stages[#stages + 1] = copy("y", "on_device")
+local start, count = "c * CHUNK", "min(CHUNK, n - c * CHUNK)"
+local function copy(to, from)
+  return { copy = to, from = from, at = "4 * c * CHUNK", from_at = "4 * c * CHUNK", nbytes = "4 * " .. count,
+           stream = "1 + c % STREAMS" }
 end
 
 return {
@@ -27,14 +16,21 @@ return {
   args = { { "x", "f32", "in", count = "n", host = true }, { "y", "f32", "out", count = "n", host = true } },
   workspace = { { "on_device", "f32", "n" } },
   space = {
-    { "CHUNKS", { 1, 2, 4, 8, MOST } },
+    { "CHUNKS", { 1, 2, 4, 8, 16, 32 } },
     { "STREAMS", { 1, 2, 3, 4 }, "on which chunks take turns" },
     { "BLOCK", { 256 } },
   },
-  derive = { { "CHUNK", "roundup(ceildiv(n, CHUNKS), 64)" } },
+  derive = { { "CHUNK", "max(64, roundup(ceildiv(n, CHUNKS), 64))" } },
   require = { { "STREAMS of at most CHUNKS", "STREAMS <= CHUNKS" } },
   default = { CHUNKS = 8, STREAMS = 3, BLOCK = 256 },
-  stages = stages,
+  stages = {
+    { loop = { times = "ceildiv(n, CHUNK)", index = "c" }, when = "n > 0", stages = {
+      copy("on_device", "x"),
+      { kernel = "square", grid = "ceildiv(" .. count .. ", BLOCK)", block = "BLOCK", stream = "1 + c % STREAMS",
+        args = { { "i64", start }, { "i64", start .. " + " .. count }, "on_device" } },
+      copy("y", "on_device"),
+    } },
+  },
   source = [==[
 extern "C" __global__ void __launch_bounds__(BLOCK) square(long long first, long long end, float *x) {
   const long long i = first + (long long)blockIdx.x * BLOCK + threadIdx.x;

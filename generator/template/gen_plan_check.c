@@ -95,12 +95,12 @@ static void check_extents(gen_instance *g, const gen_stage *s, const gen_launch 
       continue;
     }
     const uint64_t size = dtype_nbytes(gen_element_type(g, g->t->args[o->index].element));
-    const uint64_t n = (uint64_t)count_of(g, o->index);
-    if (n <= INT64_MAX / size && (l->at[i] > n * size || l->nbytes > n * size - l->at[i])) {
+    const uint64_t n = (uint64_t)count_of(g, o->index), at = l->at[s->symbol ? 1 : i];
+    if (n <= INT64_MAX / size && (at > n * size || l->nbytes > n * size - at)) {
       gen_fail(&g->t->box, ERR_TEMPLATE, s->at,
                "a copy of %llu bytes from byte %llu of %s, which has %llu",
-               (unsigned long long)l->nbytes, (unsigned long long)l->at[i],
-               g->t->pub.args[o->index].name, (unsigned long long)(n * size));
+               (unsigned long long)l->nbytes, (unsigned long long)at, g->t->pub.args[o->index].name,
+               (unsigned long long)(n * size));
     }
   }
 }

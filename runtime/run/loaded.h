@@ -98,7 +98,7 @@ enum { LOADED_NONE = UINT16_MAX }; /* in place of an event */
  * up to waits[from[i + 1]]. */
 typedef struct loaded_order {
   uint8_t *stream;                /* per stage; 0: the caller's */
-  uint16_t *from;                 /* per stage, and one more */
+  uint32_t *from;                 /* per stage, and one more */
   uint16_t *waits;                /* events */
   uint16_t last[GEN_MAX_STREAMS]; /* event of each stream; LOADED_NONE: it has ended before */
   bool *is_awaited;               /* per event */

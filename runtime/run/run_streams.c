@@ -34,7 +34,7 @@ static void scan_stage(scan *x, const gen_launch *l, size_t i) {
   loaded_order *o = x->o;
   const bool first = l->stream && x->last[l->stream] == LOADED_NONE;
   const unsigned after = l->after | (first ? 1u : 0u);
-  o->from[i] = (uint16_t)x->n_waits;
+  o->from[i] = (uint32_t)x->n_waits;
   o->stream[i] = l->stream;
   for (unsigned k = 0; k < GEN_MAX_STREAMS; k++) {
     if (after >> k & 1 && k != l->stream && x->last[k] != LOADED_NONE) {
@@ -83,7 +83,7 @@ static void find_order(rt_loaded *l, const gen_plan *plan) {
       i++;
     }
   }
-  l->order->from[plan->n] = (uint16_t)x.n_waits;
+  l->order->from[plan->n] = (uint32_t)x.n_waits;
   scan_end(&x, l->order->last);
 }
 
@@ -94,7 +94,7 @@ static int new_order(rt_loaded *l, size_t n, loaded_order **out, err *e) {
     return err_nomem(e);
   }
   o->stream = ARENA_ARRAY(&l->memory, uint8_t, n);
-  o->from = ARENA_ARRAY(&l->memory, uint16_t, n + 1);
+  o->from = ARENA_ARRAY(&l->memory, uint32_t, n + 1);
   o->waits = ARENA_ARRAY(&l->memory, uint16_t, n * GEN_MAX_STREAMS);
   o->n_events = n + 1 + 2 * l->n_loops;
   o->is_awaited = ARENA_ARRAY(&l->memory, bool, o->n_events);

@@ -248,6 +248,8 @@ TEST(arguments_of_the_host_have_no_address_for_kernels) {
       {"{ copy = 'w', from = 'f', from_at = 20, nbytes = 12 }", "",
        "a copy of 12 bytes from byte 20 of f, which has 28"},
       {"{ constant = 'c', from = 'd', nbytes = 60 }", "", "a copy of 60 bytes from byte 0 of d"},
+      {"{ constant = 'c', from = 'd', from_at = 8, nbytes = 56 }", "",
+       "a copy of 56 bytes from byte 8 of d, which has 56"},
       {"{ memset = 'h', nbytes = 4 }", "", "memset cannot set the host's memory"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     auto_street s = street_hosted(wrong[i][0], wrong[i][1]);
