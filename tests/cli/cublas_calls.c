@@ -190,6 +190,21 @@ TEST(gemv) {
   }
 }
 
+TEST(dot) {
+  static const char *const problems[] = {"dot n=9", "dot n=7 unit=0 dtype=f64", "dot n=0"};
+  for (size_t i = 0; i < 3; i++) {
+    bed b;
+    lay(&b, problems[i]);
+    call(&b, &peer_cublas);
+    double sum = 0;
+    for (int64_t l = 0; l < whole(&b, "n"); l++) {
+      sum += element(&b, "x", l * scalar(&b, "incx")) * element(&b, "y", l * scalar(&b, "incy"));
+    }
+    assert_true(element(&b, "result", 0) == sum);
+    clear(&b);
+  }
+}
+
 TEST(transpose) {
   static const char *const problems[] = {"transpose rows=5 cols=3",
                                          "transpose rows=2 cols=7 dtype=f64"};
@@ -243,11 +258,12 @@ TEST(gemm) {
   } cases[] = {{"gemm m=3 n=4 k=5 dtype=f64 ta=t", {1, 1, 1, 70}},
                {"gemm m=3 n=4 k=5", {14, 14, 14, 68}},
                {"gemm m=3 n=4 k=5 dtype=f16 ctype=f32", {2, 2, 0, 68}},
-               {"gemv m=3 n=4 dtype=bf16", {14, 14, 14, 68}}};
+               {"gemv m=3 n=4 dtype=bf16", {14, 14, 14, 68}},
+               {"dot n=3 dtype=f16", {2, 2, 2, 0}}};
   void *library = dlopen("libcublas.so.13", RTLD_NOW);
   const int *types = library ? dlsym(library, "fake_types") : NULL;
   assert_non_null(types);
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < 5; i++) {
     bed b;
     lay(&b, cases[i].problem);
     call(&b, &peer_cublas);
@@ -286,9 +302,11 @@ TEST(it_turns_to_the_next_problem) {
 
 TEST(what_it_can_not_do_is_said) {
   rt_device d = {.dead = false};
-  static const char *const problems[][2] = {{"transpose rows=4 dtype=u8", "of u8"},
-                                            {"transpose rows=4 batch=2", "one matrix a call"}};
-  for (size_t i = 0; i < 2; i++) {
+  static const char *const problems[][2] = {
+      {"transpose rows=4 dtype=u8", "of u8"},
+      {"transpose rows=4 batch=2", "one matrix a call"},
+      {"dot n=4 result_dtype=f64", "of f32 whose result is f64"}};
+  for (size_t i = 0; i < 3; i++) {
     bed b;
     peer it;
     err e = {0};
