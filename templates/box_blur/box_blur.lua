@@ -4,22 +4,40 @@
 -- that there are (shrink), zeros, the pixels at the border (replicate), or the image mirrored at the middle of these.
 --
 -- ALG=direct is the textbook's kernel, which reads the whole window of each pixel. ALG=mma adds bytes by tensor
--- cores, a row that enters the windows and one that leaves them at a time, whatever the radius.
+-- cores, a row that enters the windows and one that leaves them at a time, whatever the radius. ALG=sliding does so in
+-- registers, for wider windows; ALG=separable adds columns, then rows, also in single precision. ALG=shared and
+-- ALG=integral are the textbooks' tile and integral image.
 
 local SIZE = "sel(dtype == 'u8', 1, 4)" -- bytes of a pixel
 local BITS32 = "(2 * radius + 1) * (2 * radius + 1) * 255 < 2^32"
 
-local function stage(grid, block)
-  return { { kernel = "box_blur", grid = grid, block = block, early = "EARLY",
+local WINDOWS = "ALG == 'direct' or ALG == 'shared'"
+local STRIPS = "ALG == 'separable' or ALG == 'sliding' or ALG == 'mma'"
+-- The integral image: the image with `radius` more on each side, and a row and a column of zeros.
+local ACROSS, DOWN = "(width + 2 * radius + 1)", "(height + 2 * radius + 1)"
+
+local function stage(grid, block, smem)
+  return { { kernel = "box_blur", grid = grid, block = block, smem = smem, early = "EARLY",
     args = { "width", "height", "radius", "src", "src_pitch", "dst", "dst_pitch" } } }
 end
 
--- For sizes without a tuned result.
+-- For sizes without a tuned result: tensor cores, with as many warps as fill the device and strips as long as that
+-- leaves; wider windows slide, and those of single precision are separated.
 local SUGGESTED = {}
-for _, strip in ipairs { { 512, "> 2^27" }, { 128, "> 2^24" }, { 64, "> 2^22" }, { 32, "> 0" } } do
-  SUGGESTED[#SUGGESTED + 1] = { when = "width * height " .. strip[2], ALG = "mma", WARPS = 4, STRIP = strip[1],
-    ROWS = 4, AHEAD = 16, STORE = "plain" }
+for _, strip in ipairs { { 512, 2^27 }, { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 }, { 16, 0 } } do
+  SUGGESTED[#SUGGESTED + 1] = { when = "width * height > " .. string.format("%d", strip[2]), ALG = "mma", WARPS = 4,
+    STRIP = strip[1], ROWS = 4, AHEAD = 16, STORE = "plain" }
 end
+for _, wide in ipairs { { 256, 256 }, { 1000, 512 }, { 2016, 512 } } do
+  SUGGESTED[#SUGGESTED + 1] = { when = "radius <= " .. wide[1], ALG = "sliding", BLOCK = wide[2], VEC = 8, STRIP = 64 }
+end
+for _, out in ipairs { 16, 8, 4, 2, 1 } do
+  for _, block in ipairs { 256, 512, 1024 } do
+    SUGGESTED[#SUGGESTED + 1] = { when = "4 * radius <= " .. block, ALG = "separable", BLOCK = block, STRIP = 64,
+      OUT = out }
+  end
+end
+SUGGESTED[#SUGGESTED + 1] = { when = "dtype == 'u8'", ALG = "integral", BLOCK = 256 }
 
 return {
   name = "box_blur",
@@ -60,44 +78,107 @@ return {
   },
 
   space = {
-    { "ALG", { "direct", "mma" }, "the whole window for each pixel, or sums by tensor cores" },
+    { "ALG", { "direct", "shared", "separable", "sliding", "integral", "mma" },
+      "the whole window for each pixel, also from shared memory; sums along columns, then rows; sums of columns that "
+      .. "slide; an integral image; or sums by tensor cores" },
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block, in a row",
+      when = "ALG == 'separable' or ALG == 'sliding' or ALG == 'integral'" },
+    { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads per block along a row", when = WINDOWS },
+    { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "threads per block along a column", when = WINDOWS },
+    { "STRIP", { 8, 16, 32, 64, 128, 256, 512, 1024 }, "rows of a block", when = STRIPS },
   },
 
   derive = {
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+    { "WIDE", "not (" .. BITS32 .. ")" }, -- sums of 64 bits
+    { "WORD", "align" },
   },
 
-  require = {},
+  require = {
+    { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
+    { "BLOCK_X * BLOCK_Y is not between 32 and the device's threads per block",
+      "BLOCK_X * BLOCK_Y >= 32 and BLOCK_X * BLOCK_Y <= dev_threads_block" },
+    { "STRIP of few rows needs few rows in the image", "not (" .. STRIPS .. ") or STRIP * 512 >= height", advice = true },
+    { "STRIP is twice the rows of the image or more", "not (" .. STRIPS .. ") or STRIP == 8 or STRIP < 2 * height",
+      advice = "search" },
+    { "the strips need more blocks than a grid may have", "not (" .. STRIPS .. ") or ceildiv(height, STRIP) <= 65535" },
+  },
 
-  default = { ALG = "direct" },
+  default = { ALG = "direct", BLOCK = 256, BLOCK_X = 16, BLOCK_Y = 16, STRIP = 64 },
   untuned = SUGGESTED,
   textbook = { BLOCK_X = 16, BLOCK_Y = 16 },
 
   algorithms = {
     direct = {
       space = {
-        { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads per block along a row" },
-        { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "threads per block along a column" },
         { "RADIUS", { "argument", "constant" }, "the radius as an argument of the kernel, or a constant" },
       },
       derive = {
-        { "WIDE", "not (" .. BITS32 .. ")" }, -- sums of 64 bits
         { "R", "sel(RADIUS == 'constant', radius, -1)" },
       },
       require = {
-        { "BLOCK_X * BLOCK_Y is not between 32 and the device's threads per block",
-          "BLOCK_X * BLOCK_Y >= 32 and BLOCK_X * BLOCK_Y <= dev_threads_block" },
         { "RADIUS=constant needs radius <= 15", "RADIUS == 'argument' or radius <= 15" },
       },
-      default = { BLOCK_X = 16, BLOCK_Y = 16, RADIUS = "argument" },
+      default = { RADIUS = "argument" },
       source = "box_blur_direct.cu",
       stages = stage({ "ceildiv(width, BLOCK_X) * min(height, 1)", "min(ceildiv(height, BLOCK_Y), 65535)" },
         { "BLOCK_X", "BLOCK_Y" }),
     },
+    shared = {
+      derive = { { "SMEM", "(BLOCK_X + 2 * radius) * (BLOCK_Y + 2 * radius) * " .. SIZE } },
+      require = {
+        { "the tile exceeds the shared memory of a block", "SMEM <= dev_smem_block" },
+        { "the tiles need more blocks than a grid may have", "ceildiv(height, BLOCK_Y) <= 65535" },
+      },
+      source = "box_blur_shared.cu",
+      stages = stage({ "ceildiv(width, BLOCK_X) * min(height, 1)", "ceildiv(height, BLOCK_Y)" },
+        { "BLOCK_X", "BLOCK_Y" }, "SMEM"),
+    },
+    sliding = {
+      space = { { "VEC", { 4, 8 }, "columns per thread" } },
+      derive = { { "OUTPUTS", "BLOCK * VEC - 2 * roundup(radius, VEC)" } },
+      require = {
+        { "ALG=sliding needs dtype=u8", "dtype == 'u8'" },
+        { "ALG=sliding needs sums of 32 bits, radius <= 2051", "not WIDE" },
+        { "BLOCK * VEC is less than 2 * radius + 64", "OUTPUTS >= 64" },
+        { "the sums exceed 48 KB of shared memory", "BLOCK * VEC * 8 + 320 <= 48 * 1024" },
+      },
+      default = { VEC = 4 },
+      source = "box_blur_sliding.cu",
+      stages = stage({ "ceildiv(width, max(1, OUTPUTS)) * min(height, 1)", "ceildiv(height, STRIP)" }, "BLOCK"),
+    },
+    integral = {
+      require = {
+        { "ALG=integral needs dtype=u8", "dtype == 'u8'" },
+        { "the integral image exceeds 2^31 bytes", ACROSS .. " * " .. DOWN .. " * sel(WIDE, 8, 4) <= 2^31" },
+      },
+      workspace = { { "sums", "u32", ACROSS .. " * " .. DOWN .. " * sel(WIDE, 2, 1)" } },
+      source = "box_blur_integral.cu",
+      stages = {
+        { kernel = "integral_rows", grid = DOWN, block = "BLOCK", early = "EARLY",
+          args = { "width", "height", "radius", "src", "src_pitch", "sums" } },
+        { kernel = "integral_columns", grid = "ceildiv(" .. ACROSS .. ", BLOCK)", block = "BLOCK",
+          args = { "width", "height", "radius", "sums" } },
+        { kernel = "integral_windows", grid = { "ceildiv(width, BLOCK) * min(height, 1)", "min(height, 65535)" },
+          block = "BLOCK", args = { "width", "height", "radius", "sums", "dst", "dst_pitch" } },
+      },
+    },
+    separable = {
+      space = {
+        { "OUT", { 1, 2, 4, 8, 16 }, "windows per thread and step" },
+      },
+      require = {
+        { "BLOCK is less than 2 * radius + 32", "BLOCK >= 2 * radius + 32" },
+        { "OUT exceeds 2 * radius + 1", "OUT <= 2 * radius + 1" },
+        { "the sums exceed the shared memory of a block", "2 * OUT * (BLOCK + 1) * sel(WIDE, 8, 4) <= 48 * 1024" },
+      },
+      default = { OUT = 1 },
+      source = "box_blur_separable.cu",
+      stages = stage({ "ceildiv(width, max(1, BLOCK - 2 * radius)) * min(height, 1)", "ceildiv(height, STRIP)" }, "BLOCK"),
+    },
     mma = {
       space = {
         { "WARPS", { 1, 2, 4, 8 }, "warps per block, side by side" },
-        { "STRIP", { 8, 16, 32, 64, 128, 256, 512, 1024 }, "rows of a block" },
         { "ROWS", { 1, 2, 4, 8 }, "rows loaded before the first is added" },
         { "AHEAD", { 0, 8, 16, 32 }, "prefetch distance, in rows" },
         { "STORE", { "plain", "streaming" }, "cache operator of stores" },
@@ -105,19 +186,15 @@ return {
       derive = {
         { "CHUNKS", "1 + ceildiv(radius, 16)" }, -- of 32 bytes around 32 pixels
         { "K", "32 * CHUNKS" },
-        { "WORD", "align" },
       },
       require = {
         { "ALG=mma needs compute capability 8.0", "dev_cc >= 80" },
         { "ALG=mma needs dtype=u8", "dtype == 'u8'" },
         { "ALG=mma needs radius <= 48, so that means are exact and matrices fit the registers", "radius <= 48" },
         { "ROWS rows exceed the registers", "ROWS * CHUNKS <= 16" },
-        { "STRIP of few rows needs few rows in the image", "STRIP * 512 >= height" },
-        { "STRIP is twice the rows of the image or more", "STRIP == 8 or STRIP < 2 * height" },
         { "ROWS exceeds STRIP", "ROWS <= STRIP" },
-        { "the strips need more blocks than a grid may have", "ceildiv(height, STRIP) <= 65535" },
       },
-      default = { WARPS = 4, STRIP = 64, ROWS = 2, AHEAD = 0, STORE = "plain" },
+      default = { WARPS = 4, ROWS = 2, AHEAD = 0, STORE = "plain" },
       source = "box_blur_mma.cu",
       stages = stage({ "ceildiv(width, 256 * WARPS) * min(height, 1)", "ceildiv(height, STRIP)" }, "32 * WARPS"),
     },

@@ -2,14 +2,7 @@
 #include "elements.cuh"
 #include "pdl.cuh"
 #include "box_blur_border.cuh"
-
-using value = element<DTYPE>::stored;
-using total = choose<DTYPE == DTYPE_f32, float, choose<WIDE, unsigned long long, unsigned>>;
-
-__device__ __forceinline__ value mean(total sum, int nx, int ny) {
-  if constexpr (DTYPE == DTYPE_f32) return sum / ((float)nx * (float)ny);
-  return (value)(sum / ((total)nx * (total)ny));
-}
+#include "box_blur_mean.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
     box_blur(int width, int height, int radius, const value *__restrict__ src, long long src_pitch,
@@ -33,6 +26,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
       }
       sum += line;
     }
-    dst[row * dst_pitch + x] = mean(sum, counted(x, width, r), counted(y, height, r));
+    dst[row * dst_pitch + x] = mean_of(sum, counted(x, width, r), counted(y, height, r));
   }
 }
