@@ -98,8 +98,9 @@ static int read_fill(plain_parser *k, plain_cursor *c, gen_plain_arg *arg) {
     return FAIL(
         k, c->at,
         "a fill is uniform(LEAST,MOST), normal(MEAN,DEVIATION), constant(VALUE), "
-        "ramp(FIRST,STEP), sorted(LEAST,MOST), bits(WORDS), file(NAME) or lua(EXPRESSION of "
-        "index), not '%.40s'",
+        "ramp(FIRST,STEP), sorted(LEAST,MOST), bits(WORDS), file(NAME), lua(EXPRESSION of "
+        "index), image(KIND,width=W,height=H), or points, atoms or kspace(KIND,parts=xyz), not "
+        "'%.40s'",
         c->p);
   }
   return plain_take(k, c, strlen(c->p), &arg->fill);

@@ -104,44 +104,6 @@ static void add_scalar(gen_plain_writer *w, const gen_plain_arg *arg) {
   }
 }
 
-/* "uniform(-1,1)" */
-static void add_fill(gen_plain_writer *w, const gen_plain_arg *arg) {
-  const char *p = arg->fill.p;
-  if (!p) {
-    str_add(w->out, dtype_is_float(arg->type) ? ", fill = { \"uniform\", -1, 1 }"
-                                              : ", fill = { \"uniform\", 0, 100 }");
-    return;
-  }
-  const size_t n = strcspn(p, "(");
-  const int inside = (int)strlen(p + n) - 2; /* between the parentheses */
-  if (!strncmp(p, "lua(", 4)) {
-    str_addf(w->out, ", fill = { \"lua\", function(index, count, fields) return %.*s end }", inside,
-             p + n + 1);
-    return;
-  }
-  str_addf(w->out, ", fill = { \"%.*s\"", (int)n, p);
-  if (n == 4 && !strncmp(p, "file", n)) { /* a name, whose / is none of numbers */
-    const char *name = arena_text_n(w->a, p + n + 1, strlen(p + n + 1) - 1);
-    str_add(w->out, ", ");
-    gen_plain_quote(w->out, name ? name : "");
-    str_add(w->out, " }");
-    return;
-  }
-  for (p += n + 1; *p && *p != ')';) {
-    const size_t length = gen_plain_part_length(p);
-    const bool last = !p[length];
-    const char *part = arena_text_n(w->a, p, length - last);
-    str_add(w->out, ", ");
-    if (part && strspn(part, " -0123456789.e") == strlen(part)) {
-      str_add(w->out, part + strspn(part, " "));
-    } else if (part) {
-      gen_plain_add_expression(w, part, false);
-    }
-    p += length + !last;
-  }
-  str_add(w->out, " }");
-}
-
 /* An argument that callers leave out. */
 static void add_expected(gen_plain_writer *w, const gen_plain_arg *arg) {
   if (!arg->expected.p) {
@@ -169,7 +131,7 @@ static int add_args(gen_plain_writer *w) {
       str_addf(w->out, ", \"%s\", count = ", arg->dir);
       gen_plain_add_expression(w, arg->count.p, false);
       if (strcmp(arg->dir, "out") != 0) {
-        add_fill(w, arg);
+        gen_plain_add_fill(w, arg);
       }
     }
     str_add(w->out, " },\n");

@@ -19,6 +19,8 @@ void gen_plain_start(gen_plain_writer *w, gen_plain_place at);
 void gen_plain_line(gen_plain_writer *w, const char *text);
 /* gen_plain_quote -- as a string of Lua */
 void gen_plain_quote(str *out, const char *text);
+/* gen_plain_add_fill -- the test data of an argument (gen_plain_fill.c) */
+void gen_plain_add_fill(gen_plain_writer *w, const gen_plain_arg *arg);
 /* gen_plain_add_expression -- a number as such, else in quotes; presets: with the parameters' defaults
  * in place of the parameters */
 void gen_plain_add_expression(gen_plain_writer *w, const char *text, bool presets);

@@ -116,6 +116,31 @@ fails "ptxas: Input file 'fast.acf' not in expected format" "$autotune" build "$
 sed -i '1s/.*/\/\/@ param B = 1,2/; 2s/=CONTROLS/=fast.acf/' "$folder/acf.cu"
 fails "ptxas: Input file 'fast.acf' not in expected format" "$autotune" build "$folder/acf.cu" --arch sm_90
 
+# ---- test data with a structure ---------------------------------------------------------------------------
+cat >"$folder/grid.cu" <<'END'
+//@ kernel grid
+//@ problem w 1..100 default 30
+//@ param B = 32,64
+//@ grid ceildiv(w, B)
+//@ block B
+//@ arg w:i32
+//@ arg x:u8[(w + 4) * 3]:in:image(checker,width=w,height=3,pitch=w + 4,cell=2)
+//@ arg p:f32[3*w]:in:points(uniform,parts=xyz,size=max(w, 2))
+//@ arg y:f32[w]:out
+#ifndef B
+#define B 64
+#endif
+__global__ void grid(int w, const unsigned char *x, const float *p, float *y) {
+  const int i = blockIdx.x * B + threadIdx.x;
+  if (i < w) y[i] = x[w + 4 + i] + p[3 * i];
+}
+END
+prints 'fill = { "image", "checker", width = "w", height = 3, pitch = "w + 4", cell = 2 }' "$autotune" emit "$folder/grid.cu" --template
+prints 'fill = { "points", "uniform", parts = "xyz", size = "max(w, 2)" }' "$autotune" emit "$folder/grid.cu" --template
+prints " 0 wrong" "$autotune" check "$folder/grid.cu"
+sed -i 's/checker,/chequer,/' "$folder/grid.cu"
+refuses 1 "there is no image 'chequer'; did you mean 'checker'?" "$autotune" check "$folder/grid.cu"
+
 # ---- expected numbers: lua(index) + 1, doubled, + 8 -------------------------------------------------------
 python3 -c 'import struct, sys; sys.stdout.buffer.write(b"".join(struct.pack("<f", 2 * (i + 1) + 8) for i in range(100)))' \
   >"$folder/y.bin"

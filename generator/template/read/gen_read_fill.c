@@ -60,17 +60,17 @@ static void read_fill_numbers(gen_reader *r, gen_arg_rule *rule, size_t n) {
 }
 
 static void read_plain_fill(gen_reader *r, gen_arg_rule *rule, const char *text) {
-  static const char *const names[] = {"uniform", "normal", "constant", "bits",
-                                      "ramp",    "sorted", "file",     "lua"};
+  static const char *const names[] = {"uniform", "normal", "constant", "bits",   "ramp",  "sorted",
+                                      "file",    "lua",    "image",    "points", "atoms", "kspace"};
   static const size_t lengths[] = {3, 3, 2, 2, 3, 3, 2, 2};
-  const size_t kinds = sizeof names / sizeof *names;
+  const size_t kinds = sizeof lengths / sizeof *lengths, all = sizeof names / sizeof *names;
   const size_t n = gen_list(r, "fill", NULL);
   size_t kind = 0;
   while (kind < kinds && strcmp(text, names[kind])) {
     kind++;
   }
   if (kind == kinds) {
-    gen_bad(r, "there is no fill '%s'%s", text, gen_suggestion(text, names, kinds).text);
+    gen_bad(r, "there is no fill '%s'%s", text, gen_suggestion(text, names, all).text);
   }
   if (n != lengths[kind]) {
     gen_bad(r,
