@@ -1,6 +1,7 @@
 // dot.cu -- the sum of x[i] y[i].
 #include "cluster.cuh"
 #include "elements.cuh"
+#include "fetch.cuh"
 #include "last_block.cuh"
 #include "pdl.cuh"
 #include "ptx.cuh"
@@ -21,6 +22,7 @@ struct alignas(VEC * sizeof(stored)) vector {
 __device__ __forceinline__ vector load(const vector *p) {
   if constexpr (LOAD == LOAD_constant) return load_constant(p);
   if constexpr (LOAD == LOAD_streaming) return load_streaming(p);
+  if constexpr (LOAD == LOAD_fetch_256) return load_256(p);
   return load_plain(p);
 }
 

@@ -78,7 +78,8 @@ return {
     { "PER", { "multiprocessor", "device" }, "what BLOCKS counts the blocks of" },
     { "VEC", { 1, 2, 4, 8 }, "elements per load" },
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads of each operand under way per thread" },
-    { "LOAD", { "plain", "constant", "streaming" }, "cache operator of loads" },
+    { "LOAD", { "plain", "constant", "streaming", "fetch_256" },
+      "cache operator of loads, or 256 bytes a fetch from memory" },
     { "FOLD", { "shuffle", "shared" },
       "how a block's threads combine: warp shuffles, or a tree in shared memory" },
     { "FINISH", { "last_block", "wait", "two_launch", "atomic", "accumulate", "cluster" },
@@ -108,6 +109,7 @@ return {
     { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
     { "COARSE vectors of VEC elements exceed the registers",
       "COARSE * VEC * NBYTES <= 128 and COARSE * VEC <= 64" },
+    { "LOAD=fetch_256 needs compute capability 8.0", "LOAD ~= 'fetch_256' or dev_cc >= 80" },
     { "FINISH=atomic needs a result of 4 or 8 bytes, and of f64 with accuracy=fp64",
       "FINISH ~= 'atomic' or result_dtype == 'f64' or result_dtype == 'f32' and accuracy == 'fp32'" },
     -- Atomics add in the order in which blocks arrive; the other values of FINISH in that of the blocks' numbers.

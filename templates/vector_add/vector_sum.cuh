@@ -1,6 +1,7 @@
 // vector_sum.cuh -- vectors of VEC elements, loaded, added and stored with the cache operators of the parameters.
 #pragma once
 #include "elements.cuh"
+#include "fetch.cuh"
 #include "words.cuh"
 
 using type = element<DTYPE>;
@@ -15,6 +16,7 @@ template <typename T>
 __device__ __forceinline__ T load(const T *p) {
   if constexpr (LOAD == LOAD_second) return load_second(p);
   if constexpr (LOAD == LOAD_streaming) return load_streaming(p);
+  if constexpr (LOAD == LOAD_fetch_256) return load_256(p);
   return load_plain(p);
 }
 
