@@ -1,13 +1,15 @@
-/* pictures.c -- pictures by libtuned's kernels, as files that image viewers show: two Julia sets, and frames of waves.
+/* pictures.c -- pictures by libtuned's kernels, as files that image viewers show: two Julia sets, one of them while it
+ * cools down, and frames of waves.
  *
  *   cc pictures.c $(pkg-config --cflags --libs tuned) -lm -o pictures && ./pictures [FOLDER [ROWS]]
  *
- * Writes julia-dust.ppm, julia-rabbit.ppm and ripple-0.ppm to ripple-3.ppm. TUNED_DEVICE=emu runs it without a GPU;
- * 240 rows then take a second. */
+ * Writes julia-dust.ppm, julia-rabbit.ppm, heat.ppm, and ripple-0.ppm to ripple-3.ppm. TUNED_DEVICE=emu runs it
+ * without a GPU; 240 rows then take a second. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tuned.h>
 
 enum { ITERATIONS = 300 };
@@ -17,6 +19,7 @@ typedef struct pictures {
   const char *folder;
   int rows;
   void *device;   /* the image that a kernel writes, 4 bytes a pixel */
+  void *before;   /* the one that it reads, as large */
   uint32_t *host; /* a copy */
   tuned_error err;
 } pictures;
@@ -37,6 +40,16 @@ static void colour(uint32_t n, unsigned char rgb[3]) {
 static void grey(uint32_t pixel, unsigned char rgb[3]) {
   for (int i = 0; i < 3; i++) {
     rgb[i] = (unsigned char)(pixel >> 8 * i);
+  }
+}
+
+/* a temperature, 0 to 1: from black over red and yellow to white */
+static void glow(uint32_t pixel, unsigned char rgb[3]) {
+  float t;
+  memcpy(&t, &pixel, sizeof t);
+  for (int i = 0; i < 3; i++) {
+    const double level = 3 * sqrt(t) - i;
+    rgb[i] = (unsigned char)(255 * (level < 0 ? 0 : level > 1 ? 1 : level));
   }
 }
 
@@ -79,6 +92,25 @@ static int julia(pictures *p, const char *name, float cr, float ci) {
   return save(p, name, columns, colour);
 }
 
+/* The heat equation on a plate as large as the picture of a set, which is hot at first where counts end. */
+static int heat(pictures *p) {
+  const int columns = p->rows * 4 / 3;
+  const size_t n = (size_t)p->rows * (size_t)columns;
+  const float self = 0.2f, neighbour = 0.2f, none = 0;
+  const int steps = p->rows / 4;
+  for (size_t i = 0; i < n; i++) {
+    const float t = p->host[i] == ITERATIONS;
+    memcpy(&p->host[i], &t, sizeof t);
+  }
+  if (tuned_copy_to_device(p->ctx, p->before, p->host, n * 4, &p->err) ||
+      tuned_stencil(p->ctx, NULL, "star", 1, 2, "f32", columns, p->rows, 1, steps, "zero", &self,
+                    &neighbour, &none, &none, &none, p->before, p->device, &p->err) ||
+      fetch(p, columns)) {
+    return fail(p, "heat");
+  }
+  return save(p, "heat", columns, glow);
+}
+
 static int ripple(pictures *p, int frame) {
   char name[32];
   snprintf(name, sizeof name, "ripple-%d", frame);
@@ -93,10 +125,12 @@ static int draw(pictures *p) {
   const size_t nbytes = (size_t)p->rows * (size_t)(p->rows * 4 / 3) * 4;
   p->host = (uint32_t *)malloc(nbytes);
   if (!p->host || tuned_open(&p->ctx, NULL, &p->err) ||
-      tuned_alloc(p->ctx, nbytes, &p->device, &p->err)) {
+      tuned_alloc(p->ctx, nbytes, &p->device, &p->err) ||
+      tuned_alloc(p->ctx, nbytes, &p->before, &p->err)) {
     return fail(p, "start");
   }
-  int rc = julia(p, "julia-dust", -0.8f, 0.156f) || julia(p, "julia-rabbit", -0.123f, 0.745f);
+  int rc =
+      julia(p, "julia-dust", -0.8f, 0.156f) || julia(p, "julia-rabbit", -0.123f, 0.745f) || heat(p);
   for (int frame = 0; !rc && frame < 4; frame++) {
     rc = ripple(p, frame);
   }
@@ -114,6 +148,7 @@ int main(int argc, char **argv) {
   int rc = draw(&p);
   if (p.ctx) {
     tuned_free(p.ctx, p.device, NULL);
+    tuned_free(p.ctx, p.before, NULL);
     tuned_close(p.ctx);
   }
   free(p.host);

@@ -296,5 +296,6 @@ TUNED_DEVICE=emu TUNED_DB="$folder/none.db" timeout 60 "$folder/pictures" "$fold
 middle() { tail -c +14 "$folder/ppm/$1.ppm" | od -An -tu1 -j "$2" -N 3 | tr -d ' \n'; }
 [ "$(middle julia-rabbit 1860)" = 000 ] && [ "$(middle julia-dust 1860)" != 000 ] || complain "julia: $(middle julia-rabbit 1860)"
 [ "$(middle ripple-0 1395)" = 255255255 ] || complain "ripple: $(middle ripple-0 1395)"
+[ "$(middle heat 1860)" -gt 255255000 ] && [ "$(middle heat 0)" = 000 ] || complain "heat: $(middle heat 1860)"
 [ "$(head -c 12 "$folder/ppm/ripple-3.ppm")" = "P6 30 30 255" ] || complain "ripple-3 is no picture"
 [ $bad = 0 ]
