@@ -61,7 +61,7 @@ return {
     { "height", "i32", value = "height" },
     { "radius", "i32", value = "radius" },
     { "src", "dtype", "in", count = "src_pitch * max(0, height - 1) + width",
-      fill = { "uniform", 0, "sel(dtype == 'u8', 255, 1)" } },
+      fill = { "image", "noise", width = "width", height = "height", pitch = "src_pitch" } },
     { "src_pitch", "i64", sample = "roundup(width, max(1, align // " .. SIZE .. "))",
       brief = "pixels from a row to the next" },
     { "dst", "dtype", "out", count = "dst_pitch * max(0, height - 1) + width" },

@@ -298,4 +298,17 @@ middle() { tail -c +14 "$folder/ppm/$1.ppm" | od -An -tu1 -j "$2" -N 3 | tr -d '
 [ "$(middle ripple-0 1395)" = 255255255 ] || complain "ripple: $(middle ripple-0 1395)"
 [ "$(middle heat 1860)" -gt 255255000 ] && [ "$(middle heat 0)" = 000 ] || complain "heat: $(middle heat 1860)"
 [ "$(head -c 12 "$folder/ppm/ripple-3.ppm")" = "P6 30 30 255" ] || complain "ripple-3 is no picture"
+# a photograph: white but for a black column, in which grey and blurred levels are what they must be
+program examples/photo.c "$folder/photo" || complain "photo.c does not compile"
+{
+  printf 'P6\n# three rows\n6 3 255\n'
+  for _ in 1 2 3; do printf '\377\377\377\377\377\377\0\0\0\377\377\377\377\377\377\377\0\0'; done
+} >"$folder/stripe.ppm"
+TUNED_DEVICE=emu TUNED_DB="$folder/none.db" timeout 60 "$folder/photo" "$folder/stripe.ppm" "$folder/ppm" >"$folder/out" ||
+  complain "photo: $(cat "$folder/out")"
+levels() { tail -c 6 "$folder/ppm/$1.pgm" | od -An -tu1 | tr -s ' '; }
+[ "$(levels grey)" = " 255 255 0 255 255 53" ] || complain "grey: $(levels grey)"
+[ "$(levels blur-2)" = " 170 191 204 163 140 187" ] || complain "blurred: $(levels blur-2)"
+printf 'P6 6 3 255 too short' >"$folder/short.ppm"
+"$folder/photo" "$folder/short.ppm" 2>&1 | grep -q "is not a whole PPM file" || complain "a short file is read"
 [ $bad = 0 ]

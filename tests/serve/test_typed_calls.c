@@ -99,6 +99,63 @@ CONTEXT_TEST(rgb_to_grey_computes) {
                             &f->err));
 }
 
+static int mean_of(const uint8_t *image, int width, int height, int pitch, int radius, int x,
+                   int y) {
+  int sum = 0, n = 0;
+  for (int j = y - radius; j <= y + radius; j++) {
+    for (int i = x - radius; i <= x + radius; i++) {
+      if (i >= 0 && i < width && j >= 0 && j < height) {
+        sum += image[j * pitch + i];
+        n++;
+      }
+    }
+  }
+  return sum / n;
+}
+
+/* Windows smaller and larger than the image, aligned or not. */
+CONTEXT_TEST(box_blur_computes) {
+  enum { WIDTH = 29, HEIGHT = 7, PITCH = 32 };
+  static const int radii[] = {0, 1, 5, 40};
+  uint8_t from[HEIGHT * PITCH + 1], to[HEIGHT * PITCH], *src, *dst;
+  for (int i = 0; i < HEIGHT * PITCH + 1; i++) {
+    from[i] = (uint8_t)(i * 91);
+  }
+  OK(f, tuned_alloc(f->ctx, sizeof from, (void **)&src, &f->err));
+  OK(f, tuned_alloc(f->ctx, sizeof to, (void **)&dst, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, src, from, sizeof from, &f->err));
+  for (int k = 0; k < 8; k++) {
+    const int radius = radii[k / 2], shift = k % 2;
+    OK(f, tuned_box_blur(f->ctx, NULL, "u8", WIDTH, HEIGHT, radius, "shrink", src + shift, PITCH,
+                         dst, PITCH, &f->err));
+    OK(f, tuned_copy_to_host(f->ctx, to, dst, sizeof to, &f->err));
+    for (int i = 0; i < HEIGHT * WIDTH; i++) {
+      const int x = i % WIDTH, y = i / WIDTH;
+      assert_int_equal(to[y * PITCH + x],
+                       mean_of(from + shift, WIDTH, HEIGHT, PITCH, radius, x, y));
+    }
+  }
+  REFUSED(f, TUNED_E_USAGE, "border must be one of",
+          tuned_box_blur(f->ctx, NULL, "u8", WIDTH, HEIGHT, 1, "wrap", src, PITCH, dst, PITCH,
+                         &f->err));
+}
+
+/* A number that is none is in the means of its windows, and in no others. */
+CONTEXT_TEST(box_blur_keeps_nans_in_their_windows) {
+  enum { WIDTH = 40, HEIGHT = 36, X = 20, Y = 9, R = 3 };
+  float from[HEIGHT * WIDTH], to[HEIGHT * WIDTH];
+  fill(from, HEIGHT * WIDTH, 1, 0);
+  from[Y * WIDTH + X] = NAN;
+  float *src = vector_new(f, from, HEIGHT * WIDTH), *dst = vector_new(f, from, HEIGHT * WIDTH);
+  OK(f, tuned_box_blur(f->ctx, NULL, "f32", WIDTH, HEIGHT, R, "replicate", src, WIDTH, dst, WIDTH,
+                       &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, to, dst, sizeof to, &f->err));
+  for (int i = 0; i < HEIGHT * WIDTH; i++) {
+    const bool has = abs(i % WIDTH - X) <= R && abs(i / WIDTH - Y) <= R;
+    assert_true(has ? isnan(to[i]) : to[i] == 1);
+  }
+}
+
 /* Values of 4 and 8 bytes are read whole. */
 CONTEXT_TEST(values_of_merges_are_aligned) {
   enum { N = 64 };
