@@ -59,6 +59,23 @@ refuses 2 "variable taps has 8 bytes, but --const gives 4" $affine --args "$s bu
 refuses 2 "it holds elements of <f4" $affine --args "$s buf:i32:4:$folder/y.npy buf:f32:4"
 refuses 2 "parameter 0 of kernel affine has 8 bytes, but --args gives 4" $affine --args "bytes:00112233 buf:f32:4 buf:f32:4"
 
+# ---- run-ptx: a kernel that reads the barrier of its grid, as grid.sync() does, needs all blocks at once
+cat >"$folder/grid.ptx" <<'END'
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 x)
+{
+  .reg .b32 %r<3>; .reg .b64 %d<2>;
+  ld.param.u64 %d1, [x]; mov.u32 %r1, %envreg1; mov.u32 %r2, %envreg2;
+  st.global.u32 [%d1], 7;
+  ret;
+}
+END
+prints "u32[1]: 7" $autotune run-ptx "$folder/grid.ptx" k --grid 4 --block 1024 --args buf:u32:1
+refuses 1 "grid is not co-resident: kernel k is launched cooperatively with 265 blocks" \
+  $autotune run-ptx "$folder/grid.ptx" k --grid 265 --block 1024 --args buf:u32:1
+
 # ---- kernels that never end: the step limit, --timeout, and signals
 loop() {
   printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %%p;\n%s\nret;\n}\n' "$1"

@@ -62,6 +62,7 @@ ON_EMU(refusals) {
     if (all[i].place) {
       assert_string_equal(k->e.place, all[i].place);
     }
+    assert_null(strstr(k->e.message, "PTX line"));
     assert_null(strchr(k->e.message, '\n'));
   }
 }

@@ -125,7 +125,8 @@ static int call_one(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t inde
   const emu_func *f = m->funcs[index];
   if (f->refused) { /* through a table of functions */
     return emu_finding(w, in, __builtin_ctz(mask), EMU_CALL,
-                       "calls %.100s, which cannot be run: %s", f->name, f->refused);
+                       "calls %.100s, which cannot be run: %s%s%s", f->name, f->refused,
+                       *f->refused_at ? ", " : "", f->refused_at);
   }
   return f->defined ? enter(w, in, mask, (int)index) : call_builtin(w, in, mask, f->builtin);
 }

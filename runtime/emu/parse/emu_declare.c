@@ -2,6 +2,7 @@
 #include "emu_grammar.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "emu_build.h"
@@ -96,8 +97,9 @@ static int parse_dimensions(emu_parser *p, uint64_t *n) {
       TRY(emu_take_integer(p, &one));
     }
     if (one > VAR_MAX || *n * one > VAR_MAX) {
-      return err_set(p->e, ERR_LIMIT, "a variable has more than %d elements, PTX line %d", VAR_MAX,
-                     p->lex.token.line);
+      char place[40];
+      snprintf(place, sizeof place, "PTX line %d", p->lex.token.line);
+      return err_at(p->e, ERR_LIMIT, place, "a variable has more than %d elements", VAR_MAX);
     }
     *n *= one;
     TRY(emu_expect(p, ']'));

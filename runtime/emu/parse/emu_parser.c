@@ -12,7 +12,7 @@ int emu_fail(emu_parser *p, const char *format, ...) {
   vsnprintf(text, sizeof text, format, ap);
   va_end(ap);
   snprintf(place, sizeof place, "PTX line %d", p->lex.token.line);
-  return err_at(p->e, ERR_COMPILE, place, "%s, PTX line %d", text, p->lex.token.line);
+  return err_at(p->e, ERR_COMPILE, place, "%s", text);
 }
 
 int emu_unexpected(emu_parser *p, const char *wanted) {

@@ -87,6 +87,15 @@ static int prepare_data(runner *r, const rt_function *f, const char *kernel, err
   return ptx_check_dumps(&r->args, r->c->dump, e);
 }
 
+/* A kernel that waits for its grid is launched cooperatively: all blocks must fit on the device at once. */
+static int launch_as_needed(const runner *r, rt_function *f, const uint32_t grid[3],
+                            const uint32_t block[3], uint32_t smem, void **args, err *e) {
+  rt_function_info info;
+  TRY(r->d->ops->function_info(r->d, f, &info, e));
+  rt_launch *start = info.grid_barrier ? r->d->ops->launch_cooperative : r->d->ops->launch;
+  return start(r->d, f, grid, block, smem, NULL, args, e);
+}
+
 static int launch(runner *r, rt_function *f, const char *kernel, err *e) {
   uint32_t grid[3], block[3];
   int64_t smem;
@@ -101,7 +110,7 @@ static int launch(runner *r, rt_function *f, const char *kernel, err *e) {
     args[i] = r->args.a[i].is_buffer ? &r->args.a[i].at : r->args.a[i].host;
   }
   TRY(r->d->ops->function_smem(r->d, f, smem, e));
-  TRY(r->d->ops->launch(r->d, f, grid, block, (uint32_t)smem, NULL, args, e));
+  TRY(launch_as_needed(r, f, grid, block, (uint32_t)smem, args, e));
   TRY(r->d->ops->stream_sync(r->d, NULL, e));
   if (*rt_emu_last_finding(r->d)->note) {
     fprintf(stderr, "note: %s\n", rt_emu_last_finding(r->d)->note);
