@@ -90,6 +90,9 @@ prints "default = { B = 64 }" options emit "$kernel" --template
 cp "$kernel" "$folder/twice.cu"
 prints "3 of 6 variants have the machine code and the launch of another, such as" options "$folder/twice.cu" n=1000 \
   --param UNUSED=1,2
+# More than the few whose machine code the database keeps.
+prints "15 of 18 variants have the machine code and the launch of another, such as" options "$folder/twice.cu" n=1000 \
+  --param UNUSED=1..6
 
 fails() { # WORDS COMMAND: as refuses 1, where the compiler's log comes, too
   words=$1

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "image_cache.h"
 
 typedef struct variant {
   uint64_t digest; /* of its image and its launches */
@@ -24,24 +25,32 @@ static uint64_t add_launch(uint64_t h, const gen_launch *l) {
   return h;
 }
 
-/* Of the machine code; where it is not stored, of the text it was made from. */
-static uint64_t image_digest(db *d, const char *key, arena *a) {
-  db_image image;
-  if (db_image_get(d, key, a, &image, NULL) || !(image.n_cubin || image.n_ptx)) {
-    return hash_more(0, key, strlen(key));
-  }
-  return image.n_cubin ? hash_more(1, image.cubin, image.n_cubin)
-                       : hash_more(1, image.ptx, image.n_ptx);
+static uint64_t code_digest(const void *cubin, size_t n_cubin, const void *ptx, size_t n_ptx) {
+  return n_cubin ? hash_more(1, cubin, n_cubin) : hash_more(1, ptx, n_ptx);
 }
 
-static int digest(db *d, const gen_template *t, gen_instance *g, const db_result *row,
-                  uint64_t *out, err *e) {
+/* Of the machine code. The compiler's cache has that of all variants that were tried, as it was compiled;
+ * the database that of the few best. Where both lack it: of the key of the text it was made from. */
+static uint64_t image_digest(db *d, image_cache *cache, const char *key, arena *a) {
+  db_image image;
+  cached_image kept;
+  if (cache && !image_cache_get(cache, key, a, &kept, NULL) && (kept.n_cubin || kept.n_ptx)) {
+    return code_digest(kept.cubin, kept.n_cubin, kept.ptx, kept.n_ptx);
+  }
+  if (!db_image_get(d, key, a, &image, NULL) && (image.n_cubin || image.n_ptx)) {
+    return code_digest(image.cubin, image.n_cubin, image.ptx, image.n_ptx);
+  }
+  return hash_more(0, key, strlen(key));
+}
+
+static int digest(db *d, image_cache *cache, const gen_template *t, gen_instance *g,
+                  const db_result *row, uint64_t *out, err *e) {
   auto_arena a = {0};
   gen_config c;
   const gen_plan *plan;
   TRY(gen_config_parse(t, row->t.config, &c, e));
   TRY(gen_plan_make(g, &c, &a, &plan, e));
-  *out = image_digest(d, row->t.image, &a);
+  *out = image_digest(d, cache, row->t.image, &a);
   for (size_t i = 0; i < plan->n; i++) {
     *out = add_launch(*out, &plan->launches[i]);
   }
@@ -71,20 +80,33 @@ static void describe(const db_result *rows, variant *v, size_t n, str *out) {
   }
 }
 
+static int digest_all(db *d, image_cache *cache, const gen_template *t, gen_instance *g,
+                      const db_result *rows, size_t n, variant *v, size_t *n_v, err *e) {
+  enum { MOST = 1000 }; /* a second of reading */
+  for (size_t i = 0; i < n && *n_v < MOST; i++) {
+    if (rows[i].t.image && rows[i].t.status == DB_OK) {
+      v[*n_v].i = i;
+      TRY(digest(d, cache, t, g, &rows[i], &v[*n_v].digest, e));
+      ++*n_v;
+    }
+  }
+  return 0;
+}
+
 int same_images(db *d, const gen_template *t, gen_instance *g, const db_result *rows, size_t n,
                 str *out, err *e) {
-  enum { MOST = 1000 }; /* a second of reading */
   auto_arena a = {0};
+  image_cache *cache = NULL;
   variant *v = ARENA_ARRAY(&a, variant, n + 1);
   size_t n_v = 0;
   TRY(v ? 0 : err_nomem(e));
-  for (size_t i = 0; i < n && n_v < MOST; i++) {
-    if (rows[i].t.image && rows[i].t.status == DB_OK) {
-      v[n_v].i = i;
-      TRY(digest(d, t, g, &rows[i], &v[n_v].digest, e));
-      n_v++;
-    }
+  if (image_cache_open_all(&cache, NULL)) {
+    cache = NULL;
   }
-  describe(rows, v, n_v, out);
-  return 0;
+  const int rc = digest_all(d, cache, t, g, rows, n, v, &n_v, e);
+  image_cache_close(cache);
+  if (!rc) {
+    describe(rows, v, n_v, out);
+  }
+  return rc;
 }
