@@ -33,7 +33,8 @@ static __attribute__((noinline)) int launch_in_turn(tuned_kernel *k, tuned_strea
   serve_workspace *w;
   TRY(serve_workspace_get(k, stream, &w, e));
   pthread_mutex_lock(&w->turn);
-  const int rc = launch(k, stream, args, w->at, e);
+  int rc = w->at ? 0 : serve_workspace_renew(w, e);
+  rc = rc ? rc : launch(k, stream, args, w->at, e);
   pthread_mutex_unlock(&w->turn);
   return rc;
 }

@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void *serve_table_get(serve_table *
 /* serve_table_put -- the key is copied, and must not be there yet; one writer at a time.
  *   err  the only failure is being out of memory: false */
 _Bool serve_table_put(serve_table *t, const void *key, size_t nbytes, void *value);
-/* serve_table_each -- in no particular order; no other thread may use the table meanwhile */
+/* serve_table_each -- in no particular order; no other thread may write the table meanwhile */
 void serve_table_each(serve_table *t, void (*f)(void *value, void *ud), void *ud);
 /* serve_table_clear -- frees keys and slots; values are the caller's */
 void serve_table_clear(serve_table *t);

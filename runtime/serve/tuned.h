@@ -138,7 +138,7 @@ TUNED_API int tuned_preload(tuned_context *ctx, const char *const *problems, siz
  *             aligned to their elements, and as the problem's field `align` says, where it has one
  *             (in elements; left out, addresses as cudaMalloc gives them are meant). Typed calls
  *             look at the addresses themselves.
- *   A kernel that needs scratch memory keeps some per stream until the context is closed, so that
+ *   A kernel that needs scratch memory keeps some per stream until tuned_trim or tuned_close, so that
  *   launches on different streams never share any. It goes by the stream's handle, and for
  *   cudaStreamPerThread by the thread too; CUDA may give the handle to a new stream once the old
  *   one is destroyed: synchronise a stream before you destroy it, or before its thread ends. A
@@ -146,6 +146,15 @@ TUNED_API int tuned_preload(tuned_context *ctx, const char *const *problems, siz
  *   beside launches on that stream, or with tuned_launch_with. */
 TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
                            tuned_error *err);
+
+/* tuned_trim -- releases the scratch memory that the context keeps for launches on this stream (on
+ * cudaStreamPerThread, this thread's), or on all: TUNED_EVERY_STREAM. It waits for what runs, as
+ * cudaFree does; the next launch of a kernel that needs some allocates anew. From any thread, not
+ * beside captures. Graphs that captured launches on the stream use this memory: destroy them before,
+ * or capture launches in memory of your own.
+ *   err  TUNED_E_USAGE  the stream is being captured */
+#define TUNED_EVERY_STREAM ((tuned_stream)(intptr_t)-1)
+TUNED_API int tuned_trim(tuned_context *ctx, tuned_stream stream, tuned_error *err);
 
 /* tuned_workspace_bytes -- the scratch memory that a launch of this kernel needs; 0: none.
  * tuned_launch_with -- tuned_launch in scratch memory of the caller's own, so that the context

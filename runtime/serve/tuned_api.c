@@ -11,6 +11,7 @@
 #include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_launch.h"
+#include "serve_workspace.h"
 #include "serve_own_memory.h"
 #include "serve_online.h"
 #include "serve_open.h"
@@ -162,6 +163,19 @@ int tuned_preload(tuned_context *ctx, const char *const *problems, size_t n, tun
   err e;
   err_clear(&e);
   preload(ctx, problems, n, &e);
+  return serve_report(error, &e);
+}
+
+static int trim(tuned_context *ctx, tuned_stream stream, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  return serve_workspaces_trim(s, stream, e);
+}
+
+int tuned_trim(tuned_context *ctx, tuned_stream stream, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  trim(ctx, stream, &e);
   return serve_report(error, &e);
 }
 

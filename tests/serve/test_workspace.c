@@ -94,6 +94,49 @@ CONTEXT_TEST(streams_share_no_memory) {
   }
 }
 
+static int64_t memory_left(fixture *f) {
+  rt_device *d = inside(f)->device;
+  int64_t n = 0;
+  assert_int_equal(d->ops->memory_free(d, &n, NULL), 0);
+  return n;
+}
+
+/* What was released is allocated and zeroed again at the next launch. */
+CONTEXT_TEST(trimming_releases_memory_of_a_stream) {
+  sum s[2];
+  const bool counts =
+      inside(f)->device->info.modelled; /* a GPU has other users, and larger pages */
+  for (int i = 0; i < 2; i++) {
+    sum_init(&s[i], f, i);
+  }
+  assert_true(is_right(&s[0])); /* loads the kernel, which may have variables */
+  OK(f, tuned_trim(f->ctx, TUNED_EVERY_STREAM, &f->err));
+  const int64_t before = memory_left(f);
+  for (int round = 0; round < 2; round++) {
+    assert_true(is_right(&s[0]) && is_right(&s[1]));
+    const int64_t both = memory_left(f);
+    OK(f, tuned_trim(f->ctx, s[0].stream, &f->err));
+    assert_true(!counts || (memory_left(f) > both && memory_left(f) < before));
+    assert_true(is_right(&s[1]) && is_right(&s[0]));
+    OK(f, tuned_trim(f->ctx, TUNED_EVERY_STREAM, &f->err));
+    OK(f, tuned_trim(f->ctx, TUNED_EVERY_STREAM, &f->err));
+    assert_true(!counts || memory_left(f) == before);
+  }
+  assert_int_equal(inside(f)->workspaces.n, 2);
+  for (int i = 0; i < 2; i++) {
+    sum_clear(&s[i]);
+  }
+}
+
+static void *trim_often(void *ud) {
+  sum *s = ud;
+  tuned_error e;
+  for (int i = 0; i < 20; i++) {
+    s->n_bad += tuned_trim(s->f->ctx, TUNED_EVERY_STREAM, &e) != 0;
+  }
+  return NULL;
+}
+
 static void *sum_often(void *ud) {
   sum *s = ud;
   for (int i = 0; i < 8; i++) {
@@ -102,11 +145,13 @@ static void *sum_often(void *ud) {
   return NULL;
 }
 
-/* Half of the threads have memory of their own; two are on the same stream. */
+/* Half of the threads have memory of their own; two are on the same stream. A last one releases the
+ * context's memory meanwhile. */
 CONTEXT_TEST(many_threads_many_streams) {
   enum { THREADS = 6 };
   sum s[THREADS];
-  pthread_t threads[THREADS];
+  pthread_t threads[THREADS], trims;
+  sum trimmed = {.f = f};
   for (int i = 0; i < THREADS; i++) {
     sum_init(&s[i], f, i);
     if (i % 2) {
@@ -118,6 +163,9 @@ CONTEXT_TEST(many_threads_many_streams) {
   for (int i = 0; i < THREADS; i++) {
     assert_int_equal(pthread_create(&threads[i], NULL, sum_often, &s[i]), 0);
   }
+  assert_int_equal(pthread_create(&trims, NULL, trim_often, &trimmed), 0);
+  pthread_join(trims, NULL);
+  assert_int_equal(trimmed.n_bad, 0);
   for (int i = 0; i < THREADS; i++) {
     pthread_join(threads[i], NULL);
     assert_int_equal(s[i].n_bad, 0);
@@ -271,6 +319,13 @@ CONTEXT_TEST(capture_wants_memory_that_is_there) {
   assert_true(is_right(&s));
   d->ops = &capturing;
   assert_true(is_right(&s)); /* it is there now */
+  REFUSED(f, TUNED_E_USAGE, "tuned_trim: the stream is being captured",
+          tuned_trim(f->ctx, s.stream, &f->err));
+  d->ops = own;
+  OK(f, tuned_trim(f->ctx, s.stream, &f->err));
+  d->ops = &capturing;
+  REFUSED(f, TUNED_E_USAGE, "the stream is being captured",
+          tuned_reduce(f->ctx, s.stream, "sum", "i32", N, s.x, s.y, &f->err));
   d->ops = own;
   give_own(&s);
   d->ops = &capturing;
