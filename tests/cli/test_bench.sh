@@ -75,6 +75,12 @@ cmp -s "$folder/first" "$folder/out" || complain "what is stored differs"
 prints '"value":"lookback"' $autotune compare scan n=3000 --by ALG --budget 0 --json
 prints "TERMS=printed" $autotune compare ripple dim=40 --by ALG --budget 1 --quiet --vs textbook
 prints " x textbook" $autotune bench ripple dim=40 --vs textbook
+prints "15 points of BLOCK x VEC, 0 failed" $autotune compare saxpy n=1000 --search BLOCK,VEC --quiet
+grep -q "^  one axis at a time  *[0-9.]* us  *1.00 x  BLOCK=" "$folder/out" || complain "$(cat "$folder/out")"
+grep -q "the filter by instructions and warps leaves [0-9]* of 15; the best point is " "$folder/out" || complain "$(cat "$folder/out")"
+refuses 2 "--search takes two parameters or more" $autotune compare saxpy n=1000 --search BLOCK
+refuses 2 "did you mean 'VEC'" $autotune compare saxpy n=1000 --search BLOCK,VEK
+refuses 2 "leave out --by" $autotune compare saxpy n=1000 --search BLOCK,VEC --by VEC
 prints "BLOCK" $autotune compare saxpy --by BLOCK --sizes 1000,2000 --budget 2 --quiet --plot "$folder/steps.svg"
 [ "$(grep -c '^n=.*us\*' "$folder/out")" = 2 ] || complain "no best in every row: $(cat "$folder/out")"
 grep -q '<rect x=' "$folder/steps.svg" || complain "the plot of steps has no bars"

@@ -47,6 +47,7 @@ lines 0 completion bash
 lines 1 check $scale make=wrong
 lines 0 bench saxpy n=1000
 lines 0 compare saxpy n=1000 --by BLOCK --budget 2
+lines 0 compare saxpy n=1000 --search VEC,COARSE
 lines 0 claims --claims "$folder/claims"
 lines 0 export saxpy n=1000 --header "$folder/h.h"
 lines 0 portfolio saxpy --sizes "n=1000"

@@ -15,6 +15,7 @@
 #include "data_kind.h"
 #include "file.h"
 #include "comparison.h"
+#include "joint_search.h"
 #include "open_device.h"
 #include "plot.h"
 #include "suite.h"
@@ -614,6 +615,61 @@ TEST(pictures_hold_every_bar) {
   str_reset(&s);
   bench_report_plot(&r, rows, 0, &s); /* without rows the picture is empty */
   assert_non_null(strstr(s.p, "</svg>"));
+}
+
+/* ---- joint searches --------------------------------------------------------------------------- */
+
+/* Times over two axes of three values; from (0, 0) a pass comes to (1, 2), the best is (2, 1). */
+static const double grid[3][3] = {{9, 8, 7}, {6, 5, 4}, {7, 2, 0}};
+
+static joint_space grid_space(joint_point *points, const joint_axis *axes) {
+  for (uint16_t i = 0; i < 9; i++) {
+    points[i] = (joint_point){.index = {i / 3, i % 3},
+                              .sec = 1e-6 * grid[i / 3][i % 3],
+                              .instructions = 100 + 10 * (i / 3),
+                              .warps = 16 + i % 3};
+  }
+  return (joint_space){.problem = "toy n=1",
+                       .device = "toy",
+                       .axes = axes,
+                       .n_axes = 2,
+                       .points = points,
+                       .n = 9,
+                       .start = 0};
+}
+
+TEST(searches_by_axes_miss_what_a_joint_one_finds) {
+  static const char *const values[] = {"1", "2", "4"};
+  const joint_axis axes[] = {{"A", values, 3}, {"B", values, 3}};
+  joint_point points[9];
+  const joint_space s = grid_space(points, axes);
+  joint_summary of;
+  joint_summarise(&s, &of);
+  assert_int_equal(of.failed, 1);
+  assert_int_equal(of.best, 7);
+  assert_int_equal(of.by_axes, 5);
+  assert_int_equal(joint_by_axes(&s, 7), 7);
+  /* from (x, 0) and (x, 2) to (1, 2), from (x, 1) to (2, 1) */
+  assert_true(fabs(of.by_axes_median - 2) < 1e-12 && fabs(of.by_axes_worst - 2) < 1e-12);
+  assert_int_equal(of.front, 1); /* A = 1 issues least, B = 4 has most warps */
+  assert_int_equal(of.best_left, 2);
+  assert_true(joint_is_left(&s, 2) && !joint_is_left(&s, 7));
+  auto_str text = {0};
+  joint_text(&s, &of, &text);
+  assert_non_null(strstr(text.p, "9 points of A x B, 1 failed\n"));
+  assert_non_null(strstr(text.p, "2.00 x  A=2,B=4\n"));
+  assert_non_null(strstr(text.p, "leaves 1 of 8; the best point is lost\n"));
+  points[2].sec = 0; /* then (0, 1) and (1, 2) are left */
+  joint_summarise(&s, &of);
+  assert_int_equal(of.front, 2);
+  for (size_t i = 0; i < 9; i++) {
+    points[i].sec = 0;
+  }
+  joint_summarise(&s, &of);
+  assert_int_equal(of.best, 9);
+  str_reset(&text);
+  joint_text(&s, &of, &text);
+  assert_non_null(strstr(text.p, "9 failed\n"));
 }
 
 /* ---- comparisons ----------------------------------------------------------------------------- */

@@ -74,6 +74,7 @@
   X(error, NULL, "show the error of each contender's results")                                      \
   X(claims, "FILE", "claims to test instead of the built-in ones")                                  \
   X(by, "PARAMETER", "parameter to compare")                                                        \
+  X(search, "LIST", "parameters: all their values jointly against one parameter at a time")         \
   X(rounds, "N", "interleaved rounds (default 25)")                                                 \
   X(hot, NULL, "time with the buffers in cache instead of rotating past it")                        \
   X(cubin, "FILE", "write the machine code")                                                        \

@@ -153,17 +153,22 @@ const cli_verb cli_verbs[] = {
      "  autotune bench sgemm --suite cubes --vs cublas\n"
      "  autotune bench scan --suite cub --vs cub --tune 20s --plot scan.svg\n",
      cmd_bench},
-    {"compare", NULL, "compare FAMILY [FIELD=VALUE ...] --by PARAMETER [--sizes LIST] [--vs PEER]",
+    {"compare", NULL, "compare FAMILY [FIELD=VALUE ...] --by PARAMETER | --search LIST [options]",
      "Tune a problem once for each value of a parameter, and show them side by side.",
-     " device db templates by sizes vs budget strategy seed jobs timeout rounds hot timing plot json "
+     " device db templates by search config sizes vs budget strategy seed jobs timeout rounds hot timing plot json "
      "quiet emu_memory ",
      PROBLEM
      "Each value has its own --budget (default 30 trials, stored ones included; 0: stored ones\n"
      "only). On a GPU the best of each are then timed interleaved in one run, with --vs beside a\n"
      "peer of bench.\n\n"
+     "With --search, every point of the parameters in the list is timed once, others being as\n"
+     "--config or the default says: how much slower is what a search of one parameter at a time\n"
+     "comes to, and what is left of the points that no other beats in instructions and in warps\n"
+     "of a multiprocessor?\n\n"
      "  autotune compare scan n=2^24 --by ALG\n"
      "  autotune compare reduce --by BLOCK --sizes 2^16,2^20,2^24\n"
-     "  autotune compare sgemm --by BK --sizes m=n=k=256,1024\n",
+     "  autotune compare sgemm --by BK --sizes m=n=k=256,1024\n"
+     "  autotune compare saxpy n=2^24 --search BLOCK,VEC,COARSE\n",
      cmd_compare},
     {"claims", NULL, "claims [FAMILY ...] [--claims FILE]",
      "Test on this device which of two kernels is faster where textbooks say so.",

@@ -23,6 +23,8 @@ int cmd_portfolio(const cli *c, err *e);
 int cmd_export(const cli *c, err *e);
 int cmd_bench(const cli *c, err *e);
 int cmd_compare(const cli *c, err *e);
+/* cmd_compare_search -- compare with --search */
+int cmd_compare_search(const cli *c, err *e);
 int cmd_claims(const cli *c, err *e);
 int cmd_learned(const cli *c, err *e);
 int cmd_replay(const cli *c, err *e);

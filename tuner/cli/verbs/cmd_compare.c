@@ -298,6 +298,9 @@ static int compare(compare_run *r, err *e) {
 
 int cmd_compare(const cli *c, err *e) {
   compare_run r = {.c = c};
+  if (c->search) {
+    return cmd_compare_search(c, e);
+  }
   int rc = compare(&r, e);
   bench_place_close(&r.place);
   db_close(r.db);
