@@ -6,7 +6,7 @@
 constexpr float BOUND = 1000.0f;
 
 struct point {
-  float x, y, x2, y2;  // the squares, where ACCURACY=strict
+  float x, y, x2, y2;  // the squares, where ROUND=each
   int n;               // steps so far; beyond `iterations` they do not count
   float norms[STEPS];  // after each of the last STEPS steps but one, for COUNT=kept
 };
@@ -17,7 +17,7 @@ __device__ __forceinline__ void square(point &p) {
 }
 
 __device__ __forceinline__ void step(point &p, float cr, float ci) {
-  if constexpr (ACCURACY == ACCURACY_fma) {
+  if constexpr (ROUND == ROUND_fused) {
     const float x = fmaf(p.x, p.x, fmaf(-p.y, p.y, cr));
     p.y = fmaf(p.x + p.x, p.y, ci);
     p.x = x;
@@ -29,7 +29,7 @@ __device__ __forceinline__ void step(point &p, float cr, float ci) {
 }
 
 __device__ __forceinline__ float norm(const point &p) {
-  return ACCURACY == ACCURACY_fma ? fmaf(p.x, p.x, p.y * p.y) : __fadd_rn(p.x2, p.y2);
+  return ROUND == ROUND_fused ? fmaf(p.x, p.x, p.y * p.y) : __fadd_rn(p.x2, p.y2);
 }
 __device__ __forceinline__ bool is_inside(const point &p) { return norm(p) <= BOUND; }
 

@@ -5,6 +5,14 @@
 -- fused ones; the test whether a point has left and the count are as much again, unless STEPS steps share a test.
 -- z and -z take the same steps, so half of the image is enough (SYMMETRY=point).
 
+-- For sizes without a tuned result: the longer points may last, the longer lanes wait for others.
+local SUGGESTED = {}
+for _, round in ipairs { "fused", "each" } do -- fused where it is valid
+  SUGGESTED[#SUGGESTED + 1] = { when = "iterations > 400 and width * height >= 2^18", ROUND = round, ALG = "queue",
+    STEPS = 8, REFILL = 12, BLOCK_X = 32, BLOCK_Y = 4 }
+  SUGGESTED[#SUGGESTED + 1] = { when = "iterations <= 400 or width * height < 2^18", ROUND = round }
+end
+
 return {
   name = "julia",
   version = 1,
@@ -38,6 +46,7 @@ return {
   space = {
     { "ALG", { "pixels", "queue" }, "a thread's points until all have left, or lanes that take others then" },
     { "SYMMETRY", { "none", "point" }, "all points, or one of z and -z" },
+    { "ROUND", { "each", "fused" }, "each operation rounds, or fused ones" },
     { "COUNT", { "each", "kept", "redo" },
       "a point's last steps: counted one by one, from the norms of the last STEPS, or by repeating these" },
     { "STEPS", { 1, 2, 4, 8, 16 }, "steps between tests" },
@@ -63,19 +72,16 @@ return {
     { "a grid has at most 65535 rows of blocks", "ALG == 'queue' or height <= 65535 * BLOCK_Y" },
     { "ALG=queue takes rows of 32 lanes", "ALG == 'pixels' or BLOCK_X == 32" },
     { "BLOCKS blocks exceed the threads of a multiprocessor", "ALG == 'pixels' or THREADS * BLOCKS <= dev_threads_sm" },
+    { "ROUND=fused needs accuracy=fma", "ROUND == 'each' or accuracy == 'fma'" },
     { "COUNT=kept takes one point at a time", "COUNT ~= 'kept' or PIXELS == 1" },
     { "COUNT makes a difference only with STEPS > 1", "STEPS > 1 or COUNT == 'kept' or PIXELS > 1 and COUNT == 'each'" },
     { "PIXELS * STEPS exceeds 64", "PIXELS * STEPS <= 64" },
   },
 
-  default = { ALG = "pixels", SYMMETRY = "point", COUNT = "kept", STEPS = 4, BLOCK_X = 8, BLOCK_Y = 16, PIXELS = 1,
+  default = { ALG = "pixels", SYMMETRY = "point", ROUND = "each", COUNT = "kept", STEPS = 4, BLOCK_X = 8, BLOCK_Y = 16, PIXELS = 1,
     ROWS = 16, REFILL = 16, BLOCKS = 8 },
   textbook = { SYMMETRY = "none", STEPS = 1, BLOCK_X = 16, BLOCK_Y = 16 },
-  untuned = {
-    -- the longer points may last, the longer lanes wait for others
-    { when = "iterations > 400 and width * height >= 2^18", ALG = "queue", STEPS = 8, REFILL = 12, BLOCK_X = 32,
-      BLOCK_Y = 4 },
-  },
+  untuned = SUGGESTED,
 
   workspace = { { "queue", "u32", "sel(ALG == 'queue', 1, 0)" } },
 
