@@ -26,7 +26,7 @@ end
 local SUGGESTED = {}
 for _, strip in ipairs { { 512, 2^27 }, { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 }, { 16, 0 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = "width * height > " .. string.format("%d", strip[2]), ALG = "mma", WARPS = 4,
-    STRIP = strip[1], ROWS = 4, AHEAD = 16, STORE = "plain" }
+    STRIP = strip[1], ROWS = 4, AHEAD = 16, STORE = "plain", RESIDENT = 16 }
 end
 for _, wide in ipairs { { 256, 256 }, { 1000, 512 }, { 2016, 512 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = "radius <= " .. wide[1], ALG = "sliding", BLOCK = wide[2], VEC = 8, STRIP = 64 }
@@ -182,6 +182,7 @@ return {
         { "ROWS", { 1, 2, 4, 8 }, "rows loaded before the first is added" },
         { "AHEAD", { 0, 8, 16, 32 }, "prefetch distance, in rows" },
         { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+        { "RESIDENT", { 8, 12, 16, 20, 24 }, "warps of a multiprocessor that registers are limited for" },
       },
       derive = {
         { "CHUNKS", "1 + ceildiv(radius, 16)" }, -- of 32 bytes around 32 pixels
@@ -192,9 +193,10 @@ return {
         { "ALG=mma needs dtype=u8", "dtype == 'u8'" },
         { "ALG=mma needs radius <= 48, so that means are exact and matrices fit the registers", "radius <= 48" },
         { "ROWS rows exceed the registers", "ROWS * CHUNKS <= 16" },
+        { "RESIDENT is not a multiple of WARPS", "RESIDENT % WARPS == 0" },
         { "ROWS exceeds STRIP", "ROWS <= STRIP" },
       },
-      default = { WARPS = 4, ROWS = 2, AHEAD = 0, STORE = "plain" },
+      default = { WARPS = 4, ROWS = 2, AHEAD = 0, STORE = "plain", RESIDENT = 8 },
       source = "box_blur_mma.cu",
       stages = stage({ "ceildiv(width, 256 * WARPS) * min(height, 1)", "ceildiv(height, STRIP)" }, "32 * WARPS"),
     },

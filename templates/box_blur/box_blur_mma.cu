@@ -165,12 +165,14 @@ __device__ __forceinline__ void store_word(unsigned char *to, unsigned levels) {
   }
 }
 
+constexpr int BESIDE = ROWS < 4 ? ROWS : 4;  // rows loaded at a time beside the border
+
 // A warp on its way down a strip. Each lane loads of one segment, and stores four pixels of two.
 struct walker {
   image m;
   unsigned char *dst;
   long long dst_pitch;
-  int left, radius, quad, place;
+  int left, bottom, radius, quad, place;
   bands enter, leave;
   int sums[2][4];
 
@@ -225,56 +227,60 @@ struct walker {
     store_word(to + SEGMENT, levels(1, four));
   }
 
-  // The lines of a row that comes, on their way to the second-level cache.
+  // The lines of row y, if it is one of the strip's, on their way to the second-level cache.
   __device__ __forceinline__ void prefetch(int y) const {
-    const int lane = 4 * quad + place;
-    if (AHEAD > 0 && lane * 128 < SEGMENT * SEGMENTS + 2 * HALO) {
-      const unsigned char *line = m.src + min(y, m.height - 1) * m.pitch + left - HALO + 128 * lane;
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+    const int lane = 4 * quad + place, x = left - HALO + 128 * lane;
+    if (AHEAD > 0 && lane * 128 < SEGMENT * SEGMENTS + 2 * HALO && x >= 0 && x < m.width) {
+      const int last = min(bottom + radius, m.height) - 1;
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(m.src + max(0, min(y, last)) * m.pitch + x));
     }
   }
 
-  __device__ __forceinline__ void enter_any(int y, slot *mine) {
-    add(sums, enter, load_any(m, y, from(), place, mine));
-  }
-
-  __device__ __forceinline__ void enter_inside(int y) {
+  // N rows from y on, but for those from `end` on; INSIDE: none is outside.
+  template <int N, bool INSIDE>
+  __device__ __forceinline__ void load_rows(share (&s)[N], int y, int end, slot *mine) const {
     const unsigned char *in = m.src + y * m.pitch + from();
-    share s[ROWS];
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) s[k] = load_share(in + k * m.pitch, place);
-#pragma unroll
-    for (int k = 0; k < ROWS; k++) add(sums, enter, s[k]);
-  }
-
-  __device__ __forceinline__ void step_any(int y, slot *mine) {
-    enter_any(y + radius, mine);
-    store_any(y);
-    add(sums, leave, load_any(m, y - radius, from(), place, mine));
-  }
-
-  __device__ __forceinline__ void step_inside(int y, float inverse) {
-    const unsigned char *in = m.src + (y + radius) * m.pitch + from(),
-                        *out = m.src + (y - radius) * m.pitch + from();
-    unsigned char *to = dst + y * dst_pitch + column();
-    share enters[ROWS], leaves[ROWS];
-#pragma unroll
-    for (int k = 0; k < ROWS; k++) {
-      enters[k] = load_share(in + k * m.pitch, place);
-      leaves[k] = load_share(out + k * m.pitch, place);
+    for (int k = 0; k < N; k++) {
+      if constexpr (INSIDE) {
+        s[k] = load_share(in + k * m.pitch, place);
+      } else {
+        s[k] = y + k < end ? load_any(m, y + k, from(), place, mine) : share{};
+      }
     }
+  }
+
+  template <int N, bool INSIDE>
+  __device__ __forceinline__ void enter_rows(int y, int end, slot *mine) {
+    share s[N];
+    load_rows<N, INSIDE>(s, y, end, mine);
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) prefetch(y + radius + k + AHEAD);
+    for (int k = 0; k < N; k++) prefetch(y + k + AHEAD);
 #pragma unroll
-    for (int k = 0; k < ROWS; k++) {
+    for (int k = 0; k < N; k++) add(sums, enter, s[k]);
+  }
+
+  template <int N, bool INSIDE>
+  __device__ __forceinline__ void step_rows(int y, float inverse, slot *mine) {
+    share enters[N], leaves[N];
+    load_rows<N, INSIDE>(enters, y + radius, bottom + radius, mine);
+    load_rows<N, INSIDE>(leaves, y - radius, bottom - radius, mine);
+#pragma unroll
+    for (int k = 0; k < N; k++) prefetch(y + radius + k + AHEAD);
+#pragma unroll
+    for (int k = 0; k < N; k++) {
       add(sums, enter, enters[k]);
-      store_inside(to + k * dst_pitch, inverse);
+      if constexpr (INSIDE) {
+        store_inside(dst + (y + k) * dst_pitch + column(), inverse);
+      } else if (y + k < bottom) {
+        store_any(y + k);
+      }
       add(sums, leave, leaves[k]);
     }
   }
 };
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
+extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT / WARPS)
     box_blur(int width, int height, int radius, const unsigned char *__restrict__ src,
              long long src_pitch, unsigned char *__restrict__ dst, long long dst_pitch) {
   __shared__ slot slots[32 * WARPS];
@@ -283,27 +289,31 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS)
             left = (blockIdx.x * WARPS + threadIdx.x / 32) * (SEGMENT * SEGMENTS);
   if (left >= width) return;
   slot *mine = slots + threadIdx.x;
-  walker w = {{src, src_pitch, width, height}, dst, dst_pitch, left, radius, lane / 4, lane % 4};
+  const int top = blockIdx.y * STRIP, bottom = min(top + STRIP, height);
+  walker w = {
+      {src, src_pitch, width, height}, dst, dst_pitch, left, bottom, radius, lane / 4, lane % 4};
   w.make_bands();
 #pragma unroll
   for (int i = 0; i < 8; i++) w.sums[i / 4][i % 4] = BIAS;
-  const int top = blockIdx.y * STRIP, bottom = min(top + STRIP, height);
   const bool is_inside = left >= HALO && left + SEGMENT * SEGMENTS + HALO <= width;  // columns
-  for (int y = top - radius; y < top + radius;) {  // the first window but its last row
-    if (is_inside && y >= 0 && y + ROWS <= min(top + radius, height)) {
-      w.enter_inside(y);
+  const int first = top + radius;  // row of the first window that enters last
+  for (int y = top - radius; y < first;) {
+    if (is_inside && y >= 0 && y + ROWS <= min(first, height)) {
+      w.enter_rows<ROWS, true>(y, first, mine);
       y += ROWS;
     } else {
-      w.enter_any(y++, mine);
+      w.enter_rows<BESIDE, false>(y, first, mine);
+      y += BESIDE;
     }
   }
   const float inverse = reciprocal((float)((2 * radius + 1) * (2 * radius + 1)));
   for (int y = top; y < bottom;) {
     if (is_inside && y >= radius && y + ROWS <= min(bottom, height - radius)) {
-      w.step_inside(y, inverse);
+      w.step_rows<ROWS, true>(y, inverse, mine);
       y += ROWS;
     } else {
-      w.step_any(y++, mine);
+      w.step_rows<BESIDE, false>(y, inverse, mine);
+      y += BESIDE;
     }
   }
 }
