@@ -1,0 +1,233 @@
+-- conv2d: y = the convolution of an image with a filter of (2 rx + 1) x (2 ry + 1) taps, without turning the filter:
+-- y[row][column] = sum of f[j][i] * x[row + j - ry][column + i - rx].
+--
+-- ALG is the ladder of the cited book, ch. 7: basic and constant read the image from global memory; tile_input and
+-- tile_output keep a tile with its halo in shared memory, with a thread for each of its elements or for each result;
+-- cached_halo leaves the halo to the L2 cache. With register, threads march down columns, and sums slide through their
+-- registers; taps in constant memory are operands of the FMAs.
+--
+-- The text depends on the radii, but for ALG=basic, on the border and the types, not on other sizes.
+
+local MOST = 2^31 - 2^17 -- so that an index beyond the image is an int
+local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
+local MX, MY = "sel(border == 'valid', max(0, nx - 2 * rx), nx)", "sel(border == 'valid', max(0, ny - 2 * ry), ny)"
+
+local function stages(across, down, smem)
+  return {
+    { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" },
+    { kernel = "conv2d", grid = "ceildiv(MX, " .. across .. ") * ceildiv(MY, " .. down .. ")",
+      block = { "BLOCK_X", "BLOCK_Y" }, smem = smem, early = "EARLY and FILTER ~= 'constant'", when = "MX * MY > 0",
+      args = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "y", "ldy" } },
+  }
+end
+local function grid_fits(across, down)
+  return { "there are more tiles than a grid has blocks",
+    "ceildiv(MX, " .. across .. ") * ceildiv(MY, " .. down .. ") < 2^31" }
+end
+
+local WHOLE = { "only ALG=basic computes a separable filter's products of taps", "rank == 'full'" }
+local ONE_EACH = { "a thread has one result: OUT_X and OUT_Y are 1", "OUT_X == 1 and OUT_Y == 1" }
+
+local BASIC = {
+  require = { ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y"),
+    { "ALG=basic reads the filter from global memory", "FILTER == 'global'" } },
+  source = "conv2d_basic.cu",
+  stages = {
+    { kernel = "conv2d", grid = "ceildiv(MX, BLOCK_X) * ceildiv(MY, BLOCK_Y)", block = { "BLOCK_X", "BLOCK_Y" },
+      early = "EARLY", when = "MX * MY > 0",
+      args = { "nx", "ny", "rx", "ry", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "fy", "y", "ldy" } },
+  },
+}
+local CONSTANT = {
+  require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y"),
+    { "ALG=constant reads the filter from constant memory", "FILTER == 'constant'" } },
+  source = "conv2d_constant.cu", stages = stages("BLOCK_X", "BLOCK_Y"),
+}
+local TILE_INPUT = {
+  require = { WHOLE, ONE_EACH,
+    { "a block of BLOCK_X x BLOCK_Y threads has no results beside its halo", "BLOCK_X > 2 * rx and BLOCK_Y > 2 * ry" },
+    { "the tile exceeds 48 KB", "(BLOCK_X + PAD) * BLOCK_Y * WIDE_NBYTES <= 46 * 1024" },
+    grid_fits("max(1, BLOCK_X - 2 * rx)", "max(1, BLOCK_Y - 2 * ry)") },
+  source = "conv2d_tile_input.cu", stages = stages("(BLOCK_X - 2 * rx)", "(BLOCK_Y - 2 * ry)"),
+}
+local TILE_OUTPUT = {
+  derive = {
+    { "SMEM", "(BLOCK_X * OUT_X + 2 * rx + PAD) * (BLOCK_Y * OUT_Y + 2 * ry) * WIDE_NBYTES" },
+  },
+  require = { WHOLE,
+    { "the tile exceeds the shared memory of a block",
+      "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" },
+    { "OUT_X * OUT_Y sums exceed the registers", "OUT_X * OUT_Y * WIDE_NBYTES <= 256" },
+    grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
+  source = "conv2d_tile_output.cu", stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", "SMEM"),
+}
+local CACHED_HALO = {
+  require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y") },
+  source = "conv2d_cached_halo.cu", stages = stages("BLOCK_X", "BLOCK_Y"),
+}
+local REGISTER = {
+  space = {
+    { "VEC", { 1, 2, 4, 8 }, "elements per load and store" },
+    { "PREFETCH", { 0, 1 }, "rows loaded ahead of the FMAs" },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+  },
+  require = { WHOLE,
+    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
+    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
+    { "x, y, ldx and ldy are not aligned to VEC elements", "VEC <= align" },
+    { "sums and a row exceed the registers",
+      "((2 * ry + 1) * OUT_X + (1 + PREFETCH) * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
+    { "UNROLL rows of TAPS * OUT_X FMAs exceed the instruction cache", "UNROLL * TAPS * OUT_X <= 4096" },
+    { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
+    { "OUT_Y rows are more than y has", "OUT_Y // 2 < max(MY, 4)" },
+    grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
+  default = { VEC = 1, PREFETCH = 0, STORE = "plain" },
+  source = "conv2d_register.cu", stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)"),
+}
+
+-- For sizes without a tuned result: rows slide through registers, with as many rows for a thread as leave each
+-- multiprocessor about 512 threads; where a filter is too large for that, a tile in shared memory.
+local SUGGESTED = {}
+local function suggest(when, config)
+  config.when = when
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+for _, vec in ipairs { 4, 2, 1 } do
+  local aligned = "rank == 'full' and min(align, 16 // NBYTES) >= " .. vec
+  for _, rows in ipairs { 128, 64, 32, 16, 8, 4 } do
+    local large = aligned .. " and MX * MY >= dev_sms * 2048 * " .. rows
+    suggest(large .. " and TAPS <= 9 and " .. rows .. " <= 32",
+      { ALG = "register", BLOCK_X = 64, BLOCK_Y = 2, OUT_X = 4, OUT_Y = rows, VEC = vec, UNROLL = 4 })
+    suggest(large .. " and TAPS > 9",
+      { ALG = "register", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, VEC = vec })
+  end
+  suggest(aligned .. " and MX * MY <= 2^17 and TAPS <= 49",
+    { ALG = "register", BLOCK_X = 32, BLOCK_Y = 2, OUT_X = vec, OUT_Y = 1, VEC = vec })
+end
+suggest("rank == 'full'",
+  { ALG = "tile_output", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 8, OUT_X = 4, OUT_Y = 4 })
+suggest("rank == 'full'", { ALG = "tile_output", BLOCK_X = 32, BLOCK_Y = 8, OUT_X = 2, OUT_Y = 2 })
+
+return {
+  name = "conv2d",
+  version = 1,
+  brief = "convolves an image with a filter",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 7; "
+    .. "van Werkhoven et al., Optimizing convolution operations on GPUs using adaptive tiling, 2014",
+
+  problem = {
+    { "nx", 0, MOST, default = 4096, brief = "columns of x" },
+    { "ny", 0, MOST, default = "nx", brief = "rows of x" },
+    { "rx", 0, 127, default = 2, brief = "radius: the filter has 2 rx + 1 columns" },
+    { "ry", 0, 127, default = "rx", brief = "and 2 ry + 1 rows" },
+    { "border", { "zero", "replicate", "mirror", "valid" }, default = "zero",
+      like = { replicate = "zero", mirror = "zero", valid = "zero" },
+      brief = "what elements beyond x count as; valid: only results that need none" },
+    { "dtype", { "f32", "f64", "f16" }, default = "f32", brief = "type of the elements; sums of f16 are f32" },
+    { "ftype", { "f32", "f64" }, default = "sel(dtype == 'f64', 'f64', 'f32')", brief = "type of the filter" },
+    { "rank", { "full", "separable" }, default = "full", brief = "separable: the filter is the product of f and fy" },
+    { "align", { 8, 4, 2, 1 }, default = "pow2div(max(nx, 1), 8)",
+      brief = "elements that x, y, ldx and ldy are aligned to" },
+  },
+
+  args = {
+    { "nx", "i32", value = "nx" },
+    { "ny", "i32", value = "ny" },
+    { "rx", "i32", value = "rx" },
+    { "ry", "i32", value = "ry" },
+    { "x", "dtype", "in", count = "ldx * max(0, ny - 1) + nx", fill = { "uniform", -1, 1 } },
+    { "ldx", "i64", sample = "roundup(max(1, nx), align)", brief = "elements from a row of x to the next" },
+    { "f", "ftype", "in", count = "(2 * rx + 1) * sel(rank == 'full', 2 * ry + 1, 1)", fill = { "uniform", -1, 1 },
+      brief = "row by row; separable: 2 rx + 1 taps along x" },
+    { "fy", "ftype", "in", count = "sel(rank == 'full', 0, 2 * ry + 1)", fill = { "uniform", -1, 1 },
+      optional = "rank == 'full'", brief = "separable: 2 ry + 1 taps along y" },
+    { "y", "dtype", "out", count = "ldy * max(0, " .. MY .. " - 1) + " .. MX, brief = "not x itself" },
+    { "ldy", "i64", sample = "roundup(max(1, " .. MX .. "), align)" },
+  },
+
+  call = { "nx", "ny", "rx", "ry", "border", "dtype", "rank", "x", "ldx", "f", "fy", "y", "ldy",
+    ftype = "sel(dtype == 'f64', 'f64', 'f32')",
+    align = "min(pow2div(x // (" .. NBYTES .. "), 8), pow2div(y // (" .. NBYTES .. "), 8), "
+      .. "pow2div(ldx, 8), pow2div(ldy, 8))" },
+  call_require = {
+    { "ldx is less than the columns of x", "ldx >= max(1, nx)" },
+    { "ldy is less than the columns of y", "ldy >= max(1, " .. MX .. ")" },
+  },
+
+  space = {
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register" },
+      "where threads read the image from, and how many results each has" },
+    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
+    { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x" },
+    { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y" },
+    { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x" },
+    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256 }, "and along y" },
+    { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter, with ALG=register of the image" },
+    { "PAD", { 0, 1 }, "elements between rows of a tile in shared memory",
+      when = "ALG == 'tile_input' or ALG == 'tile_output' or ALG == 'cached_halo'" },
+    { "READ", { "plain", "nc" }, "how the image is loaded: .nc takes it for constant" },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES },
+    { "WIDE_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of a number in registers
+    { "TAP_NBYTES", "sel(ftype == 'f64', 8, 4)" },
+    { "MX", MX }, -- results
+    { "MY", MY },
+    { "RX", "rx" },
+    { "RY", "ry" },
+    { "TAPS", "(2 * rx + 1) * (2 * ry + 1)" },
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+  },
+
+  require = {
+    { "a block has 32 threads at least", "BLOCK_X * BLOCK_Y >= 32" },
+    { "BLOCK_X * BLOCK_Y exceeds the device's threads per block", "BLOCK_X * BLOCK_Y <= dev_threads_block" },
+    { "BLOCK_X is at least twice the columns of y", "BLOCK_X // 2 < max(MX, 32)" },
+    { "BLOCK_Y is at least twice the rows of y", "BLOCK_Y // 2 < max(MY, 8)" },
+    { "the filter exceeds constant memory of 64 KB",
+      "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
+    { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
+    { "UNROLL exceeds the rows of the filter", "ALG == 'register' or UNROLL < 2 * (2 * ry + 1)" },
+    { "UNROLL rows of taps are too many",
+      "ALG == 'register' or UNROLL == 1 or UNROLL * (2 * rx + 1) * OUT_X * OUT_Y <= 4096" },
+  },
+
+  default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 1, OUT_Y = 1, UNROLL = 1, PAD = 0,
+    READ = "plain" },
+
+  untuned = SUGGESTED,
+
+  algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
+    cached_halo = CACHED_HALO, register = REGISTER },
+
+  reference = {
+    stages = {
+      { kernel = "reference", grid = "max(1, min(65536, ceildiv(MX * MY, 256)))", block = 256,
+        args = { "nx", "ny", "rx", "ry", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "fy", "y", "ldy",
+          "magnitude" } },
+    },
+    workspace = { { "magnitude", "f64", "(roundup(max(1, MX), align) + align) * max(0, MY - 1) + MX" } },
+    source = "conv2d_reference.cu",
+  },
+
+  cases = { {}, { ldx = "roundup(max(1, nx), align) + align", ldy = "roundup(max(1, " .. MX .. "), align) + align" } },
+
+  -- Each of TAPS products and sums rounds by at most half a unit of the sum of magnitudes; of an f16, also the result.
+  tolerance = { bound = "magnitude", abs = "sel(dtype == 'f16', 2^-24, 0)",
+    factor = "(TAPS + 3) * sel(dtype == 'f64', 2^-52, 2^-24) + sel(dtype == 'f16', 2^-11, 0)" },
+
+  flops = "2 * TAPS * MX * MY",
+  bytes = "(nx * ny + MX * MY) * NBYTES",
+
+  sizes = {
+    emu = { "nx=64 ny=37", "nx=3 ny=2 rx=3 border=mirror", "nx=33 ny=20 rx=1 ry=2 border=valid dtype=f16", "nx=0 ny=5",
+      "nx=20 ny=7 rx=0 ry=1 border=replicate dtype=f64 rank=separable" },
+    test = { "nx=1 ny=1", "nx=5 ny=0", "nx=4 ny=9 rx=2 border=valid", "nx=1001 ny=777",
+      "nx=1024 ny=300 rx=4 border=mirror", "nx=512 ny=512 rx=8 border=valid",
+      "nx=999 ny=501 rx=3 ry=1 border=replicate dtype=f64",
+      "nx=640 ny=480 rx=1 dtype=f16" },
+    bench = { "nx=4096 rx=1", "nx=4096 rx=4", "nx=16384 rx=1", "nx=16384 rx=2", "nx=16384 rx=3", "nx=16384 rx=4",
+      "nx=16384 rx=8" },
+  },
+}
