@@ -50,9 +50,8 @@ static int read_at(bench *b, rt_ptr at, uint64_t step, err *e) {
   return b->d->ops->launch(b->d, b->read, grid, block, 0, b->stream[0], args, e);
 }
 
-static int iterate_at(bench *b, rt_ptr at, size_t nbytes, rt_stream s, err *e) {
+static int iterate_at(bench *b, rt_ptr at, size_t nbytes, int times, rt_stream s, err *e) {
   uint64_t n = nbytes / sizeof(float);
-  int times = ITERATIONS;
   void *args[] = {&at, &n, &times};
   const uint32_t grid[] = {(uint32_t)((n + BLOCK - 1) / BLOCK), 1, 1}, block[] = {BLOCK, 1, 1};
   return b->d->ops->launch(b->d, b->iterate, grid, block, 0, s, args, e);
@@ -100,7 +99,7 @@ static int chunk(bench *b, const unsigned char *from, unsigned char *to, size_t 
                  err *e) {
   const size_t n = b->n / CHUNKS, at = i * n;
   TRY(b->d->ops->upload(b->d, b->device + at, from + at, n, s, e));
-  TRY(iterate_at(b, b->device + at, n, s, e));
+  TRY(iterate_at(b, b->device + at, n, ITERATIONS, s, e));
   return b->d->ops->download(b->d, to + at, b->device + at, n, s, e);
 }
 
@@ -127,7 +126,7 @@ static int pageable_chunks_beside(bench *b, err *e) {
 
 static int launches(bench *b, rt_stream s, err *e) {
   for (int i = 0; i < LAUNCHES; i++) {
-    TRY(iterate_at(b, b->device, sizeof(float), s, e));
+    TRY(iterate_at(b, b->device, sizeof(float), 0, s, e));
   }
   return b->d->ops->stream_sync(b->d, s, e);
 }
