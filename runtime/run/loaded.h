@@ -44,6 +44,7 @@ typedef struct loaded_object { /* a texture object of a buffer, kept for later l
   uint64_t pitch;
   rt_object made;
   uint64_t used; /* the clock at its last use */
+  bool captured; /* by a graph of the caller's, which may run as long as the plan lives */
 } loaded_object;
 
 enum { LOADED_OBJECTS = 4096 };

@@ -59,56 +59,58 @@ static loaded_object *find(loaded_objects *all, const texture *x, rt_ptr at, uin
   return NULL;
 }
 
+/* Of those that no graph has captured; NULL: there is none. */
 static loaded_object *least_recent(const loaded_objects *all) {
-  loaded_object *least = all->list;
-  for (size_t i = 1; i < all->n; i++) {
-    least = all->list[i].used < least->used ? &all->list[i] : least;
+  loaded_object *least = NULL;
+  for (size_t i = 0; i < all->n; i++) {
+    loaded_object *o = &all->list[i];
+    least = o->captured || (least && least->used <= o->used) ? least : o;
   }
   return least;
 }
 
 /* A free place, or that of the object whose last use is longest ago: none of this launch, and hardly
- * one of a launch that still runs. */
-static int place(rt_loaded *l, loaded_object **out, err *e) {
+ * one of a launch that still runs. In a capture nothing can be waited for: it gets a new place. */
+static int place(rt_loaded *l, bool captured, loaded_object **out, err *e) {
   loaded_objects *all = &l->objects;
-  if (all->n < LOADED_OBJECTS) {
+  *out = captured || all->n < LOADED_OBJECTS ? NULL : least_recent(all);
+  if (!*out) {
     if (!array_reserve(&all->list, all->n + 1, &all->capacity, sizeof *all->list)) {
       return err_nomem(e);
     }
-    *out = &all->list[all->n];
+    *out = &all->list[all->n++];
     return 0;
   }
-  *out = least_recent(all);
   TRY(l->d->ops->stream_sync(l->d, NULL, e));
   return l->d->ops->texture_free(l->d, (*out)->made, e);
 }
 
-static int make(rt_loaded *l, const texture *x, rt_ptr at, uint64_t pitch, rt_object *made,
-                err *e) {
-  loaded_objects *all = &l->objects;
-  loaded_object *o = NULL;
+static int make(rt_loaded *l, const texture *x, rt_ptr at, uint64_t pitch, bool captured,
+                loaded_object **out, err *e) {
+  rt_object made;
   rt_texture t = x->fixed;
   t.at = at;
   t.pitch = pitch;
-  TRY(l->d->ops->texture_new(l->d, &t, made, e));
-  const int rc = place(l, &o, e);
+  TRY(l->d->ops->texture_new(l->d, &t, &made, e));
+  const int rc = place(l, captured, out, e);
   if (rc) {
-    l->d->ops->texture_free(l->d, *made, NULL);
+    l->d->ops->texture_free(l->d, made, NULL);
     return rc;
   }
-  *o = (loaded_object){x, at, pitch, *made, all->clock};
-  all->n += all->n < LOADED_OBJECTS;
+  **out = (loaded_object){.x = x, .at = at, .pitch = pitch, .made = made};
   return 0;
 }
 
-static int bind(rt_loaded *l, const texture *x, rt_ptr at, uint64_t pitch, rt_object *out, err *e) {
+static int bind(rt_loaded *l, const texture *x, rt_ptr at, uint64_t pitch, rt_stream stream,
+                rt_object *out, err *e) {
+  const bool captured = l->d->ops->capturing && l->d->ops->capturing(l->d, stream);
   pthread_mutex_lock(&l->objects.turn);
-  loaded_object *known = find(&l->objects, x, at, pitch);
-  l->objects.clock++;
-  const int rc = known ? 0 : make(l, x, at, pitch, out, e);
-  if (known) {
-    known->used = l->objects.clock;
-    *out = known->made;
+  loaded_object *o = find(&l->objects, x, at, pitch);
+  const int rc = o ? 0 : make(l, x, at, pitch, captured, &o, e);
+  if (!rc) {
+    o->used = ++l->objects.clock;
+    o->captured |= captured;
+    *out = o->made;
   }
   pthread_mutex_unlock(&l->objects.turn);
   return rc;
@@ -125,7 +127,7 @@ int loaded_textures_bind(rt_loaded *l, const stage *s, rt_stream stream, const v
       out[i] = x->of_array;
     } else {
       const uint64_t row = x->rank > 1 ? stride_of(x, 0, args, workspaces) : 0;
-      TRY(bind(l, x, at, row * dtype_nbytes(x->fixed.type), &out[i], e));
+      TRY(bind(l, x, at, row * dtype_nbytes(x->fixed.type), stream, &out[i], e));
     }
   }
   return 0;

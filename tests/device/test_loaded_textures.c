@@ -128,6 +128,45 @@ TEST(test_textures) {
   assert_int_equal(f.live, 0);
 }
 
+static bool is_captured;
+
+static bool capturing(rt_device *d, rt_stream s) {
+  (void)d, (void)s;
+  return is_captured;
+}
+
+/* What a caller's graph has captured is never replaced, and a capture replaces nothing. */
+TEST(test_texture_in_a_callers_graph) {
+  enum { MOST = 4096 };
+  fake f;
+  const gen_texture x = {.at = {.from = GEN_FROM_ARG, .index = 2},
+                         .type = DTYPE_f32,
+                         .rank = 1,
+                         .channels = 2,
+                         .dims = {4}};
+  fake_init(&f, look_only);
+  rt_device_ops able = *ops_with_textures();
+  able.capturing = capturing;
+  f.device.ops = &able;
+  rt_loaded *l = load_texture(&f, &x);
+  for (int i = 0; i < MOST + 2; i++) {
+    is_captured = i < 2 || i >= MOST;
+    assert_int_equal(object_of(l, i), 1 + i);
+  }
+  assert_int_equal(textures.live, MOST + 2);
+  is_captured = false;
+  for (int i = MOST + 2; i < 2 * MOST; i++) {
+    assert_int_equal(object_of(l, i), 1 + i);
+  }
+  assert_int_equal(textures.live, MOST + 2);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(object_of(l, i), 1 + i);
+    assert_int_equal(object_of(l, MOST + i), 1 + MOST + i);
+  }
+  rt_loaded_free(l);
+  assert_int_equal(textures.live, 0);
+}
+
 /* A recorded graph keeps texture objects: only those of arrays live as long as the plan. */
 TEST(test_texture_in_graph) {
   fake f;
