@@ -14,7 +14,8 @@ typedef struct wgmma {
   const char *types; /* "f32.bf16.bf16" */
   dtype in, out;
   int n, k, width; /* width: chunks of a swizzled row */
-  bool trans_a, trans_b, registers, minus_a, minus_b;
+  bool trans_a, trans_b, registers, minus_a, minus_b, sparse;
+  int selector; /* sparse: of the threads that hold the metadata */
 } wgmma;
 
 static const wgmma products[] = {
@@ -37,11 +38,20 @@ static const wgmma products[] = {
     {"f16.f16.f16", DTYPE_f16, DTYPE_f16, 32, 16, 8, .registers = true},
     {"s32.s8.s8", DTYPE_i8, DTYPE_i32, 48, 32, 8},
     {"s32.s8.s8", DTYPE_i8, DTYPE_i32, 24, 32, 1, .registers = true},
+    {"f32.f16.f16", DTYPE_f16, DTYPE_f32, 24, 32, 1, .sparse = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 64, 32, 8, .sparse = true, .selector = 1},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 64, 32, 8, .sparse = true, .trans_b = true},
+    {"f16.f16.f16", DTYPE_f16, DTYPE_f16, 16, 32, 4, .sparse = true, .registers = true},
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 40, 16, 8, .sparse = true, .minus_a = true},
+    {"s32.s8.s8", DTYPE_i8, DTYPE_i32, 32, 64, 4, .sparse = true},
 };
 enum { N_PRODUCTS = sizeof products / sizeof *products, M = 64 };
 
 /* number of wgmmas along k */
 static int steps_of(const wgmma *x) {
+  if (x->sparse && x->width > 1 && !x->trans_b) {
+    return x->width / 4;
+  }
   return x->width == 1 || x->trans_a || x->trans_b ? 2 : x->width / 2;
 }
 
@@ -81,17 +91,19 @@ static void add_constraints(str *s, const char *how, const char *name, int n) {
   }
 }
 
-/* the descriptor of step `s` of an operand of `rows` rows that begins at `base` */
-static void add_descriptor(str *t, const char *name, int rows, const wgmma *x, bool trans) {
+/* the descriptor of step `s` of an operand of `rows` rows that begins at `base`; chunks: of a row in a step */
+static void add_descriptor(str *t, const char *name, int rows, int chunks, const wgmma *x,
+                           bool trans) {
   int depth = steps_of(x) * x->k, w = x->width;
   if (!trans) {
     str_addf(t, "descriptor(shared(%s) + s * %d, %d, %d, %d)", name,
-             w == 1 ? 2 * rows / 8 * 128 : 32, rows / 8 * 128, 128 * w, w);
+             w == 1 ? chunks * rows / 8 * 128 : 16 * chunks, rows / 8 * 128, 128 * w, w);
   } else if (w == 1) { /* leading: along k, stride: along rows */
-    str_addf(t, "descriptor(shared(%s) + s * 256, 128, %d, 1)", name, 128 * (depth / 8));
+    str_addf(t, "descriptor(shared(%s) + s * %d, 128, %d, 1)", name, 128 * chunks,
+             128 * (depth / 8));
   } else {
-    str_addf(t, "descriptor(shared(%s) + s * %d, %d, %d, %d)", name, 256 * w, 128 * w * (depth / 8),
-             128 * w, w);
+    str_addf(t, "descriptor(shared(%s) + s * %d, %d, %d, %d)", name, 128 * chunks * w,
+             128 * w * (depth / 8), 128 * w, w);
   }
 }
 
@@ -99,7 +111,8 @@ static void add_multiply(str *t, const wgmma *x, int n_d) {
   bool half = x->in == DTYPE_bf16 || x->in == DTYPE_f16;
   int a = n_d, next = a + (x->registers ? 4 : 1);
   str_addf(t, "    asm volatile(\"{.reg .pred p; setp.ne.b32 p, %%%d, 0;\\n\"\n", next + 1);
-  str_addf(t, "      \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", x->n, x->k, x->types);
+  str_addf(t, "      \"wgmma.mma_async%s.sync.aligned.m64n%dk%d.%s ", x->sparse ? ".sp" : "", x->n,
+           x->k, x->types);
   add_registers(t, 0, n_d);
   str_addf(t, ", ");
   if (x->registers) {
@@ -107,7 +120,11 @@ static void add_multiply(str *t, const wgmma *x, int n_d) {
   } else {
     str_addf(t, "%%%d", a);
   }
-  str_addf(t, ", %%%d, p", next);
+  str_addf(t, ", %%%d, ", next);
+  if (x->sparse) {
+    str_addf(t, "%%%d, %d, ", next + 2, x->selector);
+  }
+  str_addf(t, "p");
   if (x->in != DTYPE_i8) {
     str_addf(t, ", %d, %d", x->minus_a ? -1 : 1, x->minus_b ? -1 : 1);
   }
@@ -121,15 +138,15 @@ static void add_multiply(str *t, const wgmma *x, int n_d) {
     add_constraints(t, "r", "ra", 4);
   } else {
     str_addf(t, "\"l\"(");
-    add_descriptor(t, "sa", M, x, x->trans_a);
+    add_descriptor(t, "sa", M, 2, x, x->trans_a);
     str_addf(t, ")");
   }
   str_addf(t, ", \"l\"(");
-  add_descriptor(t, "sb", x->n, x, x->trans_b);
-  str_addf(t, "), \"r\"(s + add));\n");
+  add_descriptor(t, "sb", x->n, x->sparse ? 4 : 2, x, x->trans_b);
+  str_addf(t, "), \"r\"(s + add), \"r\"(e[s * 128 + threadIdx.x]));\n");
 }
 
-/* d = a b' (+ d when add): a is 64 x depth, b is n x depth, row by row */
+/* d = a b' (+ d when add): a is 64 x depth, or half of it where it is sparse, b is n x depth, row by row */
 static void add_product(str *t, const wgmma *x, int index) {
   int steps = steps_of(x), depth = steps * x->k, size = (int)dtype_nbytes(x->in);
   bool two = x->out == DTYPE_f16;
@@ -137,17 +154,17 @@ static void add_product(str *t, const wgmma *x, int index) {
   const char *acc = x->out == DTYPE_f32 ? "float" : "unsigned";
   str_addf(t,
            "extern \"C\" __global__ void product%d(const unsigned char *a, const unsigned char *b, "
-           "%s *d, int add) {\n",
+           "%s *d, int add, const unsigned *e) {\n",
            index, acc);
   str_addf(t, "  extern __shared__ __align__(1024) unsigned char sa[];\n"
               "  unsigned char *sb = sa + 32768;\n"
               "  const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\n");
   for (int b = 0; b < 2; b++) {
-    int rows = b ? x->n : M;
+    const int rows = b ? x->n : M, row = (x->sparse && !b ? depth / 2 : depth) * size;
     str_addf(t,
              "  for (int i = threadIdx.x; i < %d; i += 128) {\n"
              "    const int r = i / %d, c = i %% %d;\n    ",
-             rows * depth * size, depth * size, depth * size);
+             rows * row, row, row);
     if (b ? x->trans_b : x->trans_a) {
       str_addf(t, "%s[by_row(r, c / 2, %d, %d) + c %% 2] = %s[i];\n  }\n", b ? "sb" : "sa", depth,
                x->width, b ? "b" : "a");
@@ -164,7 +181,7 @@ static void add_product(str *t, const wgmma *x, int index) {
              "    const int row = warp * 16 + lane / 4 + i %% 2 * 8, word = i / 4 * 8 + lane %% 4 "
              "+ i %% 4 / 2 * 4;\n"
              "    ra_all[i] = ((const unsigned *)a)[row * %d + word];\n  }\n",
-             4 * steps, 4 * steps, depth / each);
+             4 * steps, 4 * steps, depth / each / (x->sparse ? 2 : 1));
   }
   str_addf(t,
            "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
@@ -187,6 +204,54 @@ static int value_at(int r, int c) {
   return (r * 7 + c * 5 + r * c) % 13 - 6;
 }
 
+/* The slots of a chunk of a row that a sparse matrix stores, as its metadata has them. A chunk has four
+ * elements, or two of 32 bits, of which one is stored. */
+static int slots_at(const wgmma *x, int row, int chunk) {
+  static const int pairs[] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe}, ones[] = {0x4, 0xe};
+  return x->in == DTYPE_f32 ? ones[(row + chunk) % 2] : pairs[(row * 5 + chunk) % 6];
+}
+
+static bool is_stored(const wgmma *x, int row, int column) {
+  const int each = x->in == DTYPE_f32 ? 2 : 4, slots = slots_at(x, row, column / each);
+  if (each == 2) {
+    return (slots == 0xe) == (column % 2);
+  }
+  return (slots & 3) == column % 4 || slots >> 2 == column % 4;
+}
+
+static double a_at(const wgmma *x, int row, int column) {
+  return x->sparse && !is_stored(x, row, column) ? 0 : value_at(row, column);
+}
+
+/* What is stored of a, row by row. */
+static void encode_a(const wgmma *x, int depth, unsigned char *to) {
+  const size_t size = dtype_nbytes(x->in);
+  for (int i = 0; i < M * depth; i++) {
+    if (!x->sparse || is_stored(x, i / depth, i % depth)) {
+      const uint64_t bits = dtype_encode(x->in, value_at(i / depth, i % depth));
+      memcpy(to, &bits, size);
+      to += size;
+    }
+  }
+}
+
+/* The word of a thread: rows q and q + 8 of 4 chunks each, or 8 chunks of one of them where elements are
+ * bytes. Threads that hold none have another. */
+static uint32_t metadata_of(const wgmma *x, int step, int thread) {
+  const int row = thread / 32 * 16 + thread % 32 / 4, h = thread % 4;
+  const bool bytes = x->in == DTYPE_i8;
+  const int first = step * (bytes ? 16 : 8) + (bytes ? h / 2 * 8 : h % 2 * 4);
+  uint32_t word = 0;
+  if (!bytes && h / 2 != x->selector) {
+    return 0x55555555;
+  }
+  for (int i = 0; i < 8; i++) {
+    const int at = bytes ? row + h % 2 * 8 : row + i / 4 * 8, chunk = first + (bytes ? i : i % 4);
+    word |= (uint32_t)slots_at(x, at, chunk) << (4 * i);
+  }
+  return word;
+}
+
 static void encode(dtype t, int rows, int depth, int salt, unsigned char *to) {
   size_t size = dtype_nbytes(t);
   for (int i = 0; i < rows * depth; i++) {
@@ -201,18 +266,22 @@ static double expected(const wgmma *x, int thread, int i, int depth, bool add) {
       column = i / 4 * 8 + thread % 4 * 2 + i % 2;
   double sum = 0;
   for (int p = 0; p < depth; p++) {
-    sum += value_at(row, p) * value_at(column + 3, p);
+    sum += a_at(x, row, p) * value_at(column + 3, p);
   }
   return (x->minus_a != x->minus_b ? -sum : sum) + (add ? 2 : 0);
 }
 
 static void check_product(const wgmma *x, int index, int add) {
   static unsigned char a[M * 256 * 4], b[256 * 256 * 4], d[M * 256 * 4];
+  static uint32_t metadata[8 * 128];
   int depth = steps_of(x) * x->k;
   size_t wide = dtype_nbytes(x->out), nbytes = (size_t)M * (size_t)x->n * wide;
   char kernel[32];
   snprintf(kernel, sizeof kernel, "product%d", index);
-  encode(x->in, M, depth, 0, a);
+  encode_a(x, depth, a);
+  for (int i = 0; i < steps_of(x) * 128; i++) {
+    metadata[i] = metadata_of(x, i / 128, i % 128);
+  }
   encode(x->in, x->n, depth, 3, b);
   for (int i = 0; i < M * x->n; i++) {
     uint64_t two = dtype_encode(x->out, 2);
@@ -220,8 +289,8 @@ static void check_product(const wgmma *x, int index, int add) {
   }
   rt_ptr pa = fixture_copy(&k, a, (size_t)(M * depth) * dtype_nbytes(x->in)),
          pb = fixture_copy(&k, b, (size_t)(x->n * depth) * dtype_nbytes(x->in)),
-         pd = fixture_copy(&k, d, nbytes);
-  void *args[] = {&pa, &pb, &pd, &add};
+         pd = fixture_copy(&k, d, nbytes), pe = fixture_copy(&k, metadata, sizeof metadata);
+  void *args[] = {&pa, &pb, &pd, &add, &pe};
   fixture_ok(&k, fixture_launch(&k, kernel, 1, 128, 98304, args));
   fixture_read(&k, d, pd, nbytes);
   for (int i = 0; i < M * x->n; i++) {
@@ -238,6 +307,7 @@ static void check_product(const wgmma *x, int index, int add) {
   k.d->ops->release(k.d, pa);
   k.d->ops->release(k.d, pb);
   k.d->ops->release(k.d, pd);
+  k.d->ops->release(k.d, pe);
 }
 
 static void open_device_fixture(void) {

@@ -20,7 +20,7 @@
 #include "emu_matrix.h"
 #include "emu_modes.h"
 
-enum { ROWS = 16, COLS = 256, DEPTH = 32, CHUNK = 16, CHUNKS = 2 * COLS };
+enum { ROWS = 16, COLS = 256, DEPTH = 64, CHUNK = 16, CHUNKS = 4 * COLS };
 
 /* ---- matrix descriptors ---- */
 
@@ -40,7 +40,7 @@ static uint32_t swizzled(const descriptor *d, uint32_t address) {
   return address ^ (row & (uint32_t)(d->width - 1)) << 4;
 }
 
-/* address of a chunk that holds consecutive k of one row; c is 0 or 1 */
+/* address of a chunk that holds consecutive k of one row, the c-th of it */
 static uint32_t chunk_by_k(const descriptor *d, int row, int c) {
   uint32_t in = (uint32_t)(row % 8 * CHUNK * d->width),
            along = (uint32_t)c * (d->width == 1 ? d->leading : CHUNK);
@@ -57,16 +57,23 @@ static uint32_t chunk_by_row(const descriptor *d, int chunk, int k) {
                          deep * (plain ? d->leading : d->stride));
 }
 
-/* The chunks of `rows` rows of a, or columns of b, from `first` on; returns their number. */
-static int find_chunks(const descriptor *d, int first, int rows, bool transposed,
+/* chunks of a row of operand 0 (a) or 1 (b); eight times as many rows if it is transposed. A sparse a is
+ * stored like a dense one of half the k. */
+static int chunks_of_row(const emu_insn *in, int which) {
+  return which && (in->more->mode[5] & WGMMA_sparse) ? 4 : 2;
+}
+
+/* The chunks of `rows` rows of a, or columns of b, from `first` on, `deep` of a row; returns their number. */
+static int find_chunks(const descriptor *d, int first, int rows, int deep, bool transposed,
                        uint32_t chunks[CHUNKS]) {
   int n = 0;
   for (int row = first; row < first + rows && !transposed; row++) {
-    chunks[n++] = chunk_by_k(d, row, 0);
-    chunks[n++] = chunk_by_k(d, row, 1);
+    for (int c = 0; c < deep; c++) {
+      chunks[n++] = chunk_by_k(d, row, c);
+    }
   }
   for (int c = first / 8; c < (first + rows) / 8 && transposed; c++) {
-    for (int k = 0; k < 16; k++) {
+    for (int k = 0; k < 8 * deep; k++) {
       chunks[n++] = chunk_by_row(d, c, k);
     }
   }
@@ -77,13 +84,13 @@ static int find_chunks(const descriptor *d, int first, int rows, bool transposed
 static int operand_chunks(const emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
                           int which, uint32_t chunks[CHUNKS]) {
   descriptor d = unpack_descriptor(descriptors[which]);
-  int flags = in->more->mode[5];
+  const int flags = in->more->mode[5], deep = chunks_of_row(in, which);
   if (which == 1) {
-    return find_chunks(&d, 0, in->more->mode[1], flags & WGMMA_trans_b, chunks);
+    return find_chunks(&d, 0, in->more->mode[1], deep, flags & WGMMA_trans_b, chunks);
   }
   return flags & WGMMA_registers
              ? 0
-             : find_chunks(&d, w->index % 4 * ROWS, ROWS, flags & WGMMA_trans_a, chunks);
+             : find_chunks(&d, w->index % 4 * ROWS, ROWS, deep, flags & WGMMA_trans_a, chunks);
 }
 
 static int check_chunks(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n) {
@@ -108,12 +115,13 @@ static void mark_reads(emu_warp *w, const uint32_t *chunks, int n, int by) {
 /* ---- the product of one warp ---- */
 
 /* elements of the chunks that find_chunks lists */
-static void load_chunks(const emu_warp *w, const uint32_t *chunks, int n, emu_type t,
+static void load_chunks(const emu_warp *w, const uint32_t *chunks, int n, int deep, emu_type t,
                         bool transposed, double sign, double *to, int row_step, int k_step) {
   int size = emu_type_bytes(t), each = CHUNK / size;
   for (int i = 0; i < n; i++) {
     const uint8_t *from = w->block->smem + chunks[i];
-    int row = transposed ? i / 16 * 8 : i / 2, k = transposed ? i % 16 : i % 2 * each;
+    int row = transposed ? i / (8 * deep) * 8 : i / deep,
+        k = transposed ? i % (8 * deep) : i % deep * each;
     for (int e = 0; e < each; e++) {
       double v = sign * emu_element_value(emu_get(from, e, size), t);
       to[(row + (transposed ? e : 0)) * row_step + (k + (transposed ? 0 : e)) * k_step] = v;
@@ -267,7 +275,19 @@ static int same_in_group(emu_warp *w, const emu_insn *in, const uint64_t descrip
                    "passes a matrix descriptor that differs from that of its warp group's first warp");
 }
 
-/* checks and loads both operands and marks them as being read */
+/* A row of a sparse b has 64 bytes: how it continues behind a swizzled row of 32 is not published. */
+static int check_layout(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
+  const int flags = in->more->mode[5];
+  return (flags & WGMMA_sparse) && !(flags & WGMMA_trans_b) &&
+                 unpack_descriptor(descriptors[1]).width == 2
+             ? emu_finding(
+                   w, in, 0, EMU_CALL,
+                   "multiplies a sparse matrix by one whose rows of 64 bytes are swizzled by "
+                   "32 bytes: use 64 or 128, or none")
+             : RUN_ON;
+}
+
+/* checks and loads both operands and marks them as being read; a sparse a as it is stored */
 static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
                          const emu_product *x) {
   const int *mode = in->more->mode;
@@ -275,15 +295,18 @@ static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descrip
   double sign_a = mode[5] & WGMMA_minus_a ? -1 : 1, sign_b = mode[5] & WGMMA_minus_b ? -1 : 1;
   for (int which = 0; which < 2; which++) {
     uint32_t chunks[CHUNKS];
-    int n = operand_chunks(w, in, descriptors, which, chunks);
+    const int n = operand_chunks(w, in, descriptors, which, chunks);
+    const int deep = chunks_of_row(in, which);
     int rc = check_chunks(w, in, chunks, n);
     if (rc) {
       return rc;
     }
     if (which) {
-      load_chunks(w, chunks, n, (emu_type)mode[4], mode[5] & WGMMA_trans_b, sign_b, x->b, 1, COLS);
+      load_chunks(w, chunks, n, deep, (emu_type)mode[4], mode[5] & WGMMA_trans_b, sign_b, x->b, 1,
+                  COLS);
     } else {
-      load_chunks(w, chunks, n, (emu_type)mode[3], mode[5] & WGMMA_trans_a, sign_a, x->a, DEPTH, 1);
+      load_chunks(w, chunks, n, deep, (emu_type)mode[3], mode[5] & WGMMA_trans_a, sign_a, x->a,
+                  DEPTH, 1);
     }
     mark_reads(w, chunks, n, 1);
   }
@@ -297,14 +320,19 @@ int exec_wgmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const int *mode = in->more->mode;
   int n_a = mode[5] & WGMMA_registers ? 4 : 0, n_d = (in->more->n - n_a) / 2;
   uint64_t descriptors[2] = {0};
-  double a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS];
-  const emu_product x = {a, b, c, DEPTH, COLS};
+  const bool sparse = mode[5] & WGMMA_sparse;
+  double a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS], packed[ROWS * DEPTH];
+  const emu_product x = {a, b, c, DEPTH, COLS}, stored = {packed, b, c, DEPTH, COLS};
   int rc = whole_group(w, in, mask);
   rc = rc ? rc : same_in_all(w, in, descriptors);
   rc = rc || !w->launch->checks ? rc : same_in_group(w, in, descriptors);
-  rc = rc ? rc : load_operands(w, in, descriptors, &x);
+  rc = rc ? rc : check_layout(w, in, descriptors);
+  rc = rc ? rc : load_operands(w, in, descriptors, sparse ? &stored : &x);
   if (rc) {
     return rc;
+  }
+  if (sparse) {
+    emu_matrix_spread(w, in, in->imm & 0xff, (int)(in->imm >> 8), &stored, &x);
   }
   if (*(const uint32_t *)emu_src(w, in->o[3]) & 1) {
     emu_matrix_load(w, in, n_d + n_a, n_d, 2, (emu_type)in->type, 1, &x);

@@ -37,7 +37,8 @@ enum {                      /* flags of wgmma */
        WGMMA_minus_a = 2,
        WGMMA_minus_b = 4,
        WGMMA_trans_a = 8,
-       WGMMA_trans_b = 16
+       WGMMA_trans_b = 16,
+       WGMMA_sparse = 32 /* imm: elements of a that four slots stand for; selector << 8 */
 };
 enum {
   VIDEO_add,

@@ -117,7 +117,7 @@ static int needs_90a(emu_parser *p) {
 /* a shape such as "m64n128k16"; false: no such modifier */
 static bool take_shape(emu_parser *p, int *n, int *k) {
   for (*n = 8; *n <= 256; *n += 8) {
-    for (*k = 8; *k <= 32; *k *= 2) {
+    for (*k = 8; *k <= 64; *k *= 2) {
       char shape[24];
       snprintf(shape, sizeof shape, "m64n%dk%d", *n, *k);
       if (emu_mod(p, shape)) {
@@ -189,24 +189,38 @@ static int take_literals(emu_parser *p, int at, emu_type a, bool in_registers, i
   return 0;
 }
 
-/* ops: accumulators as results, a if it is in registers, accumulators as operands. Slots: 1 and 2
- * descriptors, 3 scale-d. mode: rows of a warp, n, k, types of a and b, flags. */
+/* the metadata of a sparse a, and which two of four threads hold it; of bytes all four do */
+static int place_metadata(emu_parser *p, emu_insn *in, emu_type a, int at) {
+  const emu_operand *o = p->statement.operands;
+  const uint64_t selectors = emu_type_bytes(a) == 1 ? 1 : 2;
+  if (o[4].kind != OPERAND_INT || o[4].value >= selectors) {
+    return emu_unsupported(p, "the sparsity selector is out of range");
+  }
+  in->imm = (a == T_tf32 ? 2 : 4) | (int64_t)o[4].value << 8;
+  in->more->bytes[at] = 4;
+  return emu_use_operand(p, 5 + at, &o[3], 4, T_b32);
+}
+
+/* ops: accumulators as results, a if it is in registers, accumulators as operands, the metadata of a
+ * sparse a. Slots: 1 and 2 descriptors, 3 scale-d. mode: rows of a warp, n, k, types of a and b, flags. */
 static int wgmma_multiply(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
   int n, k, flags = 0;
-  bool shaped = take_shape(p, &n, &k);
+  const bool sparse = emu_mod(p, "sp"), shaped = take_shape(p, &n, &k);
   bool finite = emu_mod(p, "satfinite");
   emu_type d = emu_mod_type(p), a = emu_mod_type(p), b = emu_mod_type(p);
-  if (!shaped || k != depth_of(d, a, b, n)) {
+  const int scale = sparse ? 5 : 3; /* scale-d */
+  if (!shaped || k != depth_of(d, a, b, n) * (sparse ? 2 : 1)) {
     return emu_unsupported(p, "");
   }
-  TRY(emu_arity(p, 4, 8));
+  TRY(emu_arity(p, scale + 1, scale + 5));
   bool in_registers = o[1].kind == OPERAND_LIST;
   int n_d = n / (d == T_f16 ? 4 : 2), n_a = in_registers ? 4 : 0;
-  TRY(take_literals(p, 4, a, in_registers, &flags));
+  TRY(take_literals(p, scale + 1, a, in_registers, &flags));
+  flags |= (in_registers ? WGMMA_registers : 0) | (sparse ? WGMMA_sparse : 0);
   emu_insn *in;
-  TRY(emu_begin_more(p, KIND_wgmma, EMU_PIPE_tensor, 2 * n_d + n_a, &in));
-  int modes[] = {16, n, k, a, b, flags | (in_registers ? WGMMA_registers : 0)};
+  TRY(emu_begin_more(p, KIND_wgmma, EMU_PIPE_tensor, 2 * n_d + n_a + sparse, &in));
+  int modes[] = {16, n, k, a, b, flags};
   memcpy(in->more->mode, modes, sizeof modes);
   in->type = (uint8_t)d;
   in->flags |= finite ? INSN_SAT : 0;
@@ -214,7 +228,8 @@ static int wgmma_multiply(emu_parser *p) {
   TRY(place_registers(p, &o[0], n_d + n_a, n_d, false));
   TRY(in_registers ? place_registers(p, &o[1], n_d, 4, false) : emu_use(p, 1, 1, 8, T_b64));
   TRY(emu_use(p, 2, 2, 8, T_b64));
-  return emu_use(p, 3, 3, 0, T_pred);
+  TRY(sparse ? place_metadata(p, in, a, 2 * n_d + n_a) : 0);
+  return emu_use(p, 3, scale, 0, T_pred);
 }
 
 static int decode_wgmma(emu_parser *p) {

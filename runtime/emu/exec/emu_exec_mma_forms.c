@@ -120,39 +120,6 @@ int exec_mmabits(emu_warp *w, const emu_insn *in, uint32_t mask) {
 
 enum { SPARSE_ROWS = 16, SPARSE_COLS = 8, SPARSE_DEPTH = 128 };
 
-/* the four bits that name the slots of chunk `chunk` of a row */
-static int indices_of(const emu_warp *w, const emu_insn *in, int row, int chunk, bool narrow) {
-  const uint32_t *words = emu_src(w, in->more->ops[in->more->n - 1]);
-  const int selector = in->more->mode[5] >> 8, half = row / 8, lane = row % 8 * 4;
-  const int chunks = in->more->mode[2] / (in->more->mode[5] & 0xff);
-  if (narrow) { /* a word for 8 chunks of a row */
-    return (int)(words[lane + 2 * selector + half + chunk / 8 * 2] >> (chunk % 8 * 4) & 15);
-  }
-  const int first = chunks > 4 ? 2 * selector : selector; /* a word for 4 chunks of two rows */
-  return (int)(words[lane + first + chunk / 4] >> (16 * half + chunk % 4 * 4) & 15);
-}
-
-/* writes the stored elements of `packed` to their places in a, whose others are zero */
-static void spread(const emu_warp *w, const emu_insn *in, const double *packed,
-                   const emu_product *x) {
-  const emu_type t = (emu_type)in->more->mode[3];
-  const int k = in->more->mode[2], chunk = in->more->mode[5] & 0xff; /* elements of four slots */
-  const bool narrow = emu_type_bytes(t) < 2;
-  for (int row = 0; row < SPARSE_ROWS; row++) {
-    double *to = emu_product_at(x, 0, row, 0);
-    const double *from = packed + row * SPARSE_DEPTH;
-    memset(to, 0, (size_t)k * sizeof *to);
-    for (int c = 0; c < k / chunk; c++) {
-      const int slots = indices_of(w, in, row, c, narrow);
-      for (int e = 0; e < chunk / 2; e++) {
-        const int slot = (chunk == 2 ? slots : e < chunk / 4 ? slots : slots >> 2) & 3;
-        const int at = chunk == 2 ? slot / 2 : slot * chunk / 4 + e % (chunk / 4);
-        to[c * chunk + at] = from[c * chunk / 2 + e];
-      }
-    }
-  }
-}
-
 /* the operands after c are the metadata, in the last of ops; mode[5]: elements of a chunk, selector */
 int exec_mmasparse(emu_warp *w, const emu_insn *in, uint32_t mask) {
   double packed[SPARSE_ROWS * SPARSE_DEPTH], a[SPARSE_ROWS * SPARSE_DEPTH],
@@ -165,7 +132,7 @@ int exec_mmasparse(emu_warp *w, const emu_insn *in, uint32_t mask) {
   emu_matrix_load(w, in, n_d, n_a, 0, (emu_type)mode[3], 1, &stored);
   emu_matrix_load(w, in, n_d + n_a, n_b, 1, (emu_type)mode[4], 1, &x);
   emu_matrix_load(w, in, n_d + n_a + n_b, in->o[4], 2, (emu_type)in->imm, 1, &x);
-  spread(w, in, packed, &x);
+  emu_matrix_spread(w, in, mode[5] & 0xff, mode[5] >> 8, &stored, &x);
   emu_multiply(w, in, &x);
   emu_matrix_store(w, in, n_d, &x);
   return RUN_ON;

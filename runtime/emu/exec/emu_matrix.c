@@ -154,3 +154,36 @@ void emu_matrix_store(emu_warp *w, const emu_insn *in, int n, const emu_product 
     emu_encode_register(w, in, r, t, v);
   }
 }
+
+/* ---- sparse: the metadata's layout, which PTX shows in figures, is that of CUTLASS's reorder_meta ---- */
+
+/* the four bits that name the slots of chunk `c` of a row */
+static int slots_of(const emu_warp *w, const emu_insn *in, int row, int c, int n_chunks,
+                    int selector) {
+  const uint32_t *words = emu_src(w, in->more->ops[in->more->n - 1]);
+  const int half = row / 8, lane = row % 8 * 4;
+  if (emu_type_bytes((emu_type)in->more->mode[3]) < 2) { /* a word for 8 chunks of a row */
+    return (int)(words[lane + 2 * selector + half + c / 8 * 2] >> (c % 8 * 4) & 15);
+  }
+  const int first = n_chunks > 4 ? 2 * selector : selector; /* a word for 4 chunks of two rows */
+  return (int)(words[lane + first + c / 4] >> (16 * half + c % 4 * 4) & 15);
+}
+
+void emu_matrix_spread(const emu_warp *w, const emu_insn *in, int chunk, int selector,
+                       const emu_product *stored, const emu_product *x) {
+  enum { ROWS = 16 };
+  const int k = in->more->mode[2];
+  for (int row = 0; row < ROWS; row++) {
+    double *to = emu_product_at(x, 0, row, 0);
+    const double *from = emu_product_at(stored, 0, row, 0);
+    memset(to, 0, (size_t)k * sizeof *to);
+    for (int c = 0; c < k / chunk; c++) {
+      const int slots = slots_of(w, in, row, c, k / chunk, selector);
+      for (int e = 0; e < chunk / 2; e++) {
+        const int slot = (chunk == 2 ? slots : e < chunk / 4 ? slots : slots >> 2) & 3;
+        const int at = chunk == 2 ? slot / 2 : slot * chunk / 4 + e % (chunk / 4);
+        to[c * chunk + at] = from[c * chunk / 2 + e];
+      }
+    }
+  }
+}

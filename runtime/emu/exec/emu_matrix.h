@@ -29,6 +29,11 @@ void emu_encode_register(emu_warp *w, const emu_insn *in, int op, emu_type t, co
 void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int matrix, emu_type t,
                      double sign, const emu_product *x);
 void emu_matrix_store(emu_warp *w, const emu_insn *in, int n, const emu_product *x);
+/* emu_matrix_spread -- the stored elements of a sparse a to their places in 16 rows, whose other elements
+ * are zero. Of every four slots of a row two are stored; a slot has a quarter of `chunk` elements, of
+ * chunks of two half the chunk. The last of ops is the metadata, more->mode[2] is k */
+void emu_matrix_spread(const emu_warp *w, const emu_insn *in, int chunk, int selector,
+                       const emu_product *stored, const emu_product *x);
 /* emu_multiply -- more->mode: m, n, k, type of a. Products are exact, a group of them is added to the
  * accumulator at once, and the sum is truncated to f32, as far as the hardware's arithmetic is
  * known. src: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
