@@ -100,29 +100,34 @@ __device__ __forceinline__ void put(const image &m, int column, int row, int n) 
 }
 
 @ if ALG == "pixels" then
-// Each thread its PIXELS points, BLOCK_X columns apart, until the last of them has left.
+// Each thread its PIXELS points, BLOCK_X columns apart, until the last of them has left; then those of the next of
+// its ROWS rows.
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
 julia(int width, int height, int iterations, float cr, float ci, float scale, int *out) {
   const image m = image_of(width, height, scale, out);
-  const int column = blockIdx.x * (BLOCK_X * PIXELS) + threadIdx.x, row = blockIdx.y * BLOCK_Y + threadIdx.y;
-  point p[PIXELS];
-  bool inside = false;
-  int done = 0;  // steps
-#pragma unroll
-  for (int i = 0; i < PIXELS; i++) {
-    p[i] = point_of(m, column + i * BLOCK_X, row);
-    inside |= is_inside(p[i]);
-  }
-#pragma unroll 1
-  while (inside && done < iterations) {
-    inside = false;
-#pragma unroll
-    for (int i = 0; i < PIXELS; i++) inside |= advance(p[i], cr, ci);
-    done = COUNT == COUNT_kept ? p[0].n : done + STEPS;
-  }
+  const int column = blockIdx.x * (BLOCK_X * PIXELS) + threadIdx.x;
+  int row = blockIdx.y * (BLOCK_Y * ROWS) + threadIdx.y;
   pdl_wait();
+#pragma unroll 1
+  for (int r = 0; r < ROWS; r++, row += BLOCK_Y) {
+    point p[PIXELS];
+    bool inside = false;
+    int done = 0;  // steps
 #pragma unroll
-  for (int i = 0; i < PIXELS; i++) put(m, column + i * BLOCK_X, row, finish(p[i], iterations, cr, ci));
+    for (int i = 0; i < PIXELS; i++) {
+      p[i] = point_of(m, column + i * BLOCK_X, row);
+      inside |= is_inside(p[i]);
+    }
+#pragma unroll 1
+    while (inside && done < iterations) {
+      inside = false;
+#pragma unroll
+      for (int i = 0; i < PIXELS; i++) inside |= advance(p[i], cr, ci);
+      done = COUNT == COUNT_kept ? p[0].n : done + STEPS;
+    }
+#pragma unroll
+    for (int i = 0; i < PIXELS; i++) put(m, column + i * BLOCK_X, row, finish(p[i], iterations, cr, ci));
+  }
 }
 @ else
 // The next tile for this warp, of 32 columns and ROWS rows, and how many there are; the last of all warps to find
@@ -161,8 +166,8 @@ julia(int width, int height, int iterations, float cr, float ci, float scale, in
     const int i = next + __popc(idle & ((1u << lane) - 1));
     next += __popc(idle);
     if (!busy && i < TILE) {
-      column = left + i % 32;
-      row = top + i / 32;
+      column = left + i / 32 % 4 * 8 + i % 8;  // 8 columns and 4 rows after the other
+      row = top + i / 128 * 4 + i / 8 % 4;
       p = point_of(m, column, row);
       busy = column < m.columns && row < m.rows;
       running = busy && iterations > 0 && is_inside(p);

@@ -5,12 +5,18 @@
 -- fused ones; the test whether a point has left and the count are as much again, unless STEPS steps share a test.
 -- z and -z take the same steps, so half of the image is enough (SYMMETRY=point).
 
--- For sizes without a tuned result: the longer points may last, the longer lanes wait for others.
+-- For sizes without a tuned result: the longer points may last, the longer lanes wait for others; small images need
+-- all threads there are, and large ones few blocks, since some 830 of them start in a microsecond on an H200.
 local SUGGESTED = {}
 for _, round in ipairs { "fused", "each" } do -- fused where it is valid
-  SUGGESTED[#SUGGESTED + 1] = { when = "iterations > 400 and width * height >= 2^18", ROUND = round, ALG = "queue",
-    STEPS = 8, REFILL = 12, BLOCK_X = 32, BLOCK_Y = 4 }
-  SUGGESTED[#SUGGESTED + 1] = { when = "iterations <= 400 or width * height < 2^18", ROUND = round }
+  local function suggest(condition, config)
+    config.when, config.ROUND = condition, round
+    SUGGESTED[#SUGGESTED + 1] = config
+  end
+  suggest("iterations > 400 and width * height >= 2^18", { ALG = "queue", STEPS = 8, REFILL = 12, ROWS = 16,
+    BLOCK_X = 32, BLOCK_Y = 4 })
+  suggest("width * height > 2^22", { ROWS = 4 })
+  suggest("width * height <= 2^22", { STEPS = 8, BLOCK_X = 8 })
 end
 
 return {
@@ -51,9 +57,10 @@ return {
       "a point's last steps: counted one by one, from the norms of the last STEPS, or by repeating these" },
     { "STEPS", { 1, 2, 4, 8, 16 }, "steps between tests" },
     { "BLOCK_X", { 8, 16, 32, 64, 128 }, "threads of a block's row" },
-    { "BLOCK_Y", { 1, 2, 4, 8, 16 }, "rows of threads of a block" },
+    { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "rows of threads of a block" },
     { "PIXELS", { 1, 2, 4, 8 }, "points a thread", when = "ALG == 'pixels'" },
-    { "ROWS", { 4, 8, 16, 32 }, "rows of the tiles that a warp takes, of 32 columns", when = "ALG == 'queue'" },
+    { "ROWS", { 1, 2, 4, 8, 16, 32 },
+      "rows a thread, one after the other; of ALG=queue those of the tiles that a warp takes, of 32 columns" },
     { "REFILL", { 1, 4, 8, 12, 16, 24, 32 }, "lanes without a point before they get another", when = "ALG == 'queue'" },
     { "BLOCKS", { 2, 4, 8, 16 }, "blocks per multiprocessor", when = "ALG == 'queue'" },
   },
@@ -69,7 +76,8 @@ return {
   require = {
     { "BLOCK_X * BLOCK_Y exceeds the device's threads per block", "THREADS <= dev_threads_block" },
     { "a block has at least a warp of threads", "THREADS >= 32" },
-    { "a grid has at most 65535 rows of blocks", "ALG == 'queue' or height <= 65535 * BLOCK_Y" },
+    { "a grid has at most 65535 rows of blocks", "ALG == 'queue' or height <= 65535 * BLOCK_Y * ROWS" },
+    { "ALG=queue needs ROWS >= 4, ALG=pixels ROWS <= 8", "sel(ALG == 'queue', ROWS >= 4, ROWS <= 8)" },
     { "ALG=queue takes rows of 32 lanes", "ALG == 'pixels' or BLOCK_X == 32" },
     { "BLOCKS blocks exceed the threads of a multiprocessor", "ALG == 'pixels' or THREADS * BLOCKS <= dev_threads_sm" },
     { "ROUND=fused needs accuracy=fma", "ROUND == 'each' or accuracy == 'fma'" },
@@ -78,8 +86,8 @@ return {
     { "PIXELS * STEPS exceeds 64", "PIXELS * STEPS <= 64" },
   },
 
-  default = { ALG = "pixels", SYMMETRY = "point", ROUND = "each", COUNT = "kept", STEPS = 4, BLOCK_X = 8, BLOCK_Y = 16, PIXELS = 1,
-    ROWS = 16, REFILL = 16, BLOCKS = 8 },
+  default = { ALG = "pixels", SYMMETRY = "point", ROUND = "each", COUNT = "kept", STEPS = 4, BLOCK_X = 16, BLOCK_Y = 16,
+    PIXELS = 1, ROWS = 1, REFILL = 16, BLOCKS = 8 },
   textbook = { SYMMETRY = "none", STEPS = 1, BLOCK_X = 16, BLOCK_Y = 16 },
   untuned = SUGGESTED,
 
@@ -87,7 +95,7 @@ return {
 
   stages = {
     { kernel = "julia", when = "ALG == 'pixels' and width * height > 0", early = "EARLY",
-      grid = { "ceildiv(COLUMNS, BLOCK_X * PIXELS)", "ceildiv(LINES, BLOCK_Y)" }, block = { "BLOCK_X", "BLOCK_Y" },
+      grid = { "ceildiv(COLUMNS, BLOCK_X * PIXELS)", "ceildiv(LINES, BLOCK_Y * ROWS)" }, block = { "BLOCK_X", "BLOCK_Y" },
       args = { "width", "height", "iterations", "cr", "ci", "scale", "out" } },
     { kernel = "julia", when = "ALG == 'queue' and width * height > 0", early = "EARLY",
       grid = "min(WORK, dev_sms * BLOCKS)", block = { "BLOCK_X", "BLOCK_Y" },

@@ -93,36 +93,7 @@ __device__ __forceinline__ int2 tile_of(int t) {
   return {i, t - i * (i + 1) / 2};
 }
 
-@ if STORE == "bulk" then
-#include "ptx.cuh"
-#include "ptx90.cuh"
-#include "bulk.cuh"
-
-// As direct below; each row of the block's pixels is one copy from shared memory.
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y) ripple(int dim, int ticks, unsigned *out) {
-  __shared__ alignas(128) pixels tile[BLOCK_Y * ROWS][BLOCK_X];
-  const int left = blockIdx.x * (BLOCK_X * VEC), top = blockIdx.y * (BLOCK_Y * ROWS), middle = dim / 2;
-  const float phase = phase_of(ticks), from = left + (int)threadIdx.x * VEC - middle;
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    const int row = r * BLOCK_Y + threadIdx.y;
-    const float down = top + row - middle;
-    pixels v;
-#pragma unroll
-    for (int e = 0; e < VEC; e++) v.e[e] = pixel(from + e, down, phase);
-    tile[row][threadIdx.x] = v;
-  }
-  fence_proxy_async();
-  __syncthreads();
-  const int row = threadIdx.y * BLOCK_X + threadIdx.x;
-  pdl_wait();
-  if (row >= BLOCK_Y * ROWS || top + row >= dim) return;
-  const int columns = min(BLOCK_X * VEC, dim - left);
-  bulk_store(out + (long long)(top + row) * dim + left, shared_address(tile[row]), 4 * columns);
-  bulk_commit();
-  bulk_wait_read<0>();
-}
-@ elseif ALG == "direct" then
+@ if ALG == "direct" then
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y) ripple(int dim, int ticks, unsigned *out) {
   const int x = (blockIdx.x * BLOCK_X + threadIdx.x) * VEC, middle = dim / 2;
   int y = blockIdx.y * (BLOCK_Y * ROWS) + threadIdx.y;
