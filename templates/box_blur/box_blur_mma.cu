@@ -20,7 +20,8 @@ __device__ __forceinline__ int place_of(int c, int reg, int place) {
   return c * 32 + 8 * place + 4 * reg;
 }
 
-// N bytes of the row from x on, that are all in it.
+// N bytes of a row. Words that are not aligned come from aligned ones, up to MARGIN bytes further.
+constexpr int MARGIN = WORD < 4 ? 4 : 0;
 template <int N>
 __device__ __forceinline__ void load_inside(unsigned *to, const unsigned char *from) {
   if constexpr (WORD >= N && N == 16) {
@@ -34,19 +35,28 @@ __device__ __forceinline__ void load_inside(unsigned *to, const unsigned char *f
 #pragma unroll
     for (int i = 0; i < N; i += 4) to[i / 4] = __ldg(reinterpret_cast<const unsigned *>(from + i));
   } else {
+    const unsigned shift = (unsigned)(size_t)from % 4 * 8;
+    const unsigned *words = reinterpret_cast<const unsigned *>(from - shift / 8);
+    unsigned low = __ldg(words);
 #pragma unroll
     for (int i = 0; i < N; i += 4) {
-      to[i / 4] = __ldg(from + i) | __ldg(from + i + 1) << 8 | __ldg(from + i + 2) << 16 |
-                  (unsigned)__ldg(from + i + 3) << 24;
+      const unsigned high = __ldg(words + i / 4 + 1);
+      to[i / 4] = __funnelshift_r(low, high, shift);
+      low = high;
     }
   }
+}
+
+template <int N>
+__device__ __forceinline__ bool is_whole(int x, int width) {
+  return x >= MARGIN && x + N <= width - MARGIN;
 }
 
 // Does the row have some, but not all of N bytes from x on, or all by mirroring? They are gathered one by one.
 template <int N>
 __device__ __forceinline__ bool is_gathered(int x, int width) {
-  const bool all = x >= 0 && x + N <= width, none = x + N <= 0 || x >= width;
-  return BORDER == BORDER_mirror ? !all : !all && !none;
+  const bool none = x + N <= 0 || x >= width;
+  return !is_whole<N>(x, width) && (BORDER == BORDER_mirror || !none);
 }
 
 // A lane's place in shared memory for what it gathers.
@@ -69,7 +79,7 @@ __device__ __noinline__ void gather(unsigned *to, const unsigned char *row, int 
 template <int N>
 __device__ __forceinline__ void load_bytes(unsigned *to, const unsigned char *row, int x, int width,
                                            unsigned *slot) {
-  if (x >= 0 && x + N <= width) {
+  if (is_whole<N>(x, width)) {
     load_inside<N>(to, row + x);
   } else if (is_gathered<N>(x, width)) {
     gather<N>(slot, row, x, width);
@@ -295,7 +305,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT / WARPS)
   w.make_bands();
 #pragma unroll
   for (int i = 0; i < 8; i++) w.sums[i / 4][i % 4] = BIAS;
-  const bool is_inside = left >= HALO && left + SEGMENT * SEGMENTS + HALO <= width;  // columns
+  const bool is_inside = is_whole<SEGMENT * SEGMENTS + 2 * HALO>(left - HALO, width);  // columns
   const int first = top + radius;  // row of the first window that enters last
   for (int y = top - radius; y < first;) {
     if (is_inside && y >= 0 && y + ROWS <= min(first, height)) {
