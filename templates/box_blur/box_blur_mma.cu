@@ -237,6 +237,11 @@ struct walker {
     store_word(to + SEGMENT, levels(1, four));
   }
 
+  __device__ __forceinline__ void accumulate(const int (&more)[2][4]) {
+#pragma unroll
+    for (int i = 0; i < 8; i++) sums[i / 4][i % 4] += more[i / 4][i % 4];
+  }
+
   // The lines of row y, if it is one of the strip's, on their way to the second-level cache.
   __device__ __forceinline__ void prefetch(int y) const {
     const int lane = 4 * quad + place, x = left - HALO + 128 * lane;
@@ -266,8 +271,10 @@ struct walker {
     load_rows<N, INSIDE>(s, y, end, mine);
 #pragma unroll
     for (int k = 0; k < N; k++) prefetch(y + k + AHEAD);
+    int others[2][4] = {};  // sums of every second row: two chains of additions
 #pragma unroll
-    for (int k = 0; k < N; k++) add(sums, enter, s[k]);
+    for (int k = 0; k < N; k++) add(k % 2 ? others : sums, enter, s[k]);
+    accumulate(others);
   }
 
   template <int N, bool INSIDE>
@@ -277,16 +284,23 @@ struct walker {
     load_rows<N, INSIDE>(leaves, y - radius, bottom - radius, mine);
 #pragma unroll
     for (int k = 0; k < N; k++) prefetch(y + radius + k + AHEAD);
+    // From a row's sums to the next one's: rows do not wait for each other's products.
+    int changes[N + 1][2][4] = {};
 #pragma unroll
     for (int k = 0; k < N; k++) {
-      add(sums, enter, enters[k]);
+      add(changes[k], enter, enters[k]);
+      add(changes[k + 1], leave, leaves[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      accumulate(changes[k]);
       if constexpr (INSIDE) {
         store_inside(dst + (y + k) * dst_pitch + column(), inverse);
       } else if (y + k < bottom) {
         store_any(y + k);
       }
-      add(sums, leave, leaves[k]);
     }
+    accumulate(changes[N]);
   }
 };
 
