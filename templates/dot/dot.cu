@@ -1,5 +1,6 @@
 // dot.cu -- the sum of x[i] y[i].
 #include "cluster.cuh"
+#include "early_fetch.cuh"
 #include "elements.cuh"
 #include "fetch.cuh"
 #include "last_block.cuh"
@@ -88,6 +89,17 @@ __device__ __forceinline__ operands first_of(long long n, const stored *x, long 
   if (!CONTIGUOUS && incx < 0) x -= (n - 1) * incx;
   if (!CONTIGUOUS && incy < 0) y -= (n - 1) * incy;
   return {x, y, incx, incy};
+}
+
+// By one thread: both operands of the block's first step.
+__device__ __forceinline__ void fetch_tile(long long n, const stored *x, const stored *y) {
+  const long long first = (long long)blockIdx.x * TILE;
+  let_next_start();
+  if (threadIdx.x == 0 && first < n) {
+    const long long nbytes = min((long long)TILE, n - first) * NBYTES;
+    early_fetch(x + first, nbytes);
+    early_fetch(y + first, nbytes);
+  }
 }
 
 __device__ __forceinline__ value product(stored a, stored b, value sum) {
@@ -194,6 +206,7 @@ __device__ __forceinline__ void add_atomically(T *to, double sum) {
 extern "C" __global__ void @{cluster}__launch_bounds__(BLOCK, RESIDENT)
 dot(long long n, const stored *x, long long incx, const stored *y, long long incy,
     result_stored *result, double *partial, unsigned *arrived) {
+  if constexpr (AHEAD) fetch_tile(n, x, y);
   const int zero = pdl_wait();
   if constexpr (CLUSTER > 1) cluster_arrive();
   double sum = fold_block(sum_of_share(n, first_of(n, x + zero, incx, y + zero, incy)));

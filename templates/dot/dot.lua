@@ -13,14 +13,18 @@ local CLUSTERS = "sel(FINISH == 'cluster', 1, max(1, min(BLOCKS * sel(PER == 'de
 local MOST = "max(BLOCKS * sel(PER == 'device', 1, dev_sms), CLUSTER)" -- blocks
 local WIDE_STEPS = "(accuracy == 'fp64' or dtype == 'f64')"
 
--- For sizes without a tuned result: one block; then blocks with all their loads under way at once; then a loop.
+-- For sizes without a tuned result: one block; then blocks with all their loads under way at once; then a loop. Aligned
+-- operands are fetched ahead where the device can.
 local SUGGESTED = { { when = "reproducible == 'shape'", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8,
   LOAD = "streaming", FINISH = "wait" } }
 -- Of `vec` elements of `nbytes` per load; `coarse` is for words of 16 bytes.
 local function suggest(nbytes, vec, most, block, blocks, coarse, finish)
-  SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and min(sel(unit == 1, align, 1), 16 // NBYTES) == "
-    .. vec .. (most and " and n * NBYTES <= " .. most or ""), BLOCK = block, BLOCKS = blocks, VEC = vec,
-    COARSE = math.min(16, coarse * 16 // (vec * nbytes)), LOAD = "streaming", FINISH = finish }
+  for ahead = vec * nbytes == 16 and 1 or 0, 0, -1 do
+    SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and min(sel(unit == 1, align, 1), 16 // NBYTES) == "
+      .. vec .. (most and " and n * NBYTES <= " .. most or ""), BLOCK = block,
+      BLOCKS = blocks, VEC = vec, COARSE = math.min(16, coarse * 16 // (vec * nbytes)), LOAD = "streaming",
+      AHEAD = ahead, FINISH = finish }
+  end
 end
 for _, nbytes in ipairs { 2, 4, 8 } do
   for _, vec in ipairs { 8, 4, 2, 1 } do
@@ -80,6 +84,8 @@ return {
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads of each operand under way per thread" },
     { "LOAD", { "plain", "constant", "streaming", "fetch_256" },
       "cache operator of loads, or 256 bytes a fetch from memory" },
+    { "AHEAD", { 0, 1 }, "1: operands of a block's first tile are fetched to the second-level cache before the kernel before has ended",
+      when = "unit == 1" },
     { "FOLD", { "shuffle", "shared" },
       "how a block's threads combine: warp shuffles, or a tree in shared memory" },
     { "FINISH", { "last_block", "wait", "two_launch", "atomic", "accumulate", "cluster" },
@@ -110,6 +116,7 @@ return {
     { "COARSE vectors of VEC elements exceed the registers",
       "COARSE * VEC * NBYTES <= 128 and COARSE * VEC <= 64" },
     { "LOAD=fetch_256 needs compute capability 8.0", "LOAD ~= 'fetch_256' or dev_cc >= 80" },
+    { "AHEAD=1 needs compute capability 9.0", "AHEAD == 0 or dev_cc >= 90" },
     { "FINISH=atomic needs a result of 4 or 8 bytes, and of f64 with accuracy=fp64",
       "FINISH ~= 'atomic' or result_dtype == 'f64' or result_dtype == 'f32' and accuracy == 'fp32'" },
     -- Atomics add in the order in which blocks arrive; the other values of FINISH in that of the blocks' numbers.
@@ -128,7 +135,7 @@ return {
       "FINISH ~= 'cluster' or n <= 8 * CLUSTER * TILE" },
   },
 
-  default = { BLOCK = 256, BLOCKS = 4, PER = "multiprocessor", VEC = 1, COARSE = 8, LOAD = "plain",
+  default = { BLOCK = 256, BLOCKS = 4, PER = "multiprocessor", VEC = 1, COARSE = 8, LOAD = "plain", AHEAD = 0,
     FOLD = "shuffle", FINISH = "last_block", CLUSTER = 1 },
   untuned = SUGGESTED,
 

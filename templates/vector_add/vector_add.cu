@@ -4,8 +4,9 @@
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
     vector_add(long long n, const stored *a, const stored *b, stored *c) {
-  const int zero = pdl_wait();
   long long first = (long long)blockIdx.x * TILE;
+  if constexpr (AHEAD) fetch_tile(a, b, first, n);
+  const int zero = pdl_wait();
   do {
     add_tile<BLOCK>(a + zero, b + zero, c, first, n);
     first += (long long)gridDim.x * TILE;

@@ -13,14 +13,14 @@ local COUNT = "ld * max(0, rows - 1) + n"
 local GRID = "sel(ALG == 'one_to_one', ceildiv(" .. TOTAL .. ", TILE), "
   .. "min(BLOCKS * sel(PER == 'device', 1, dev_sms), ceildiv(" .. TOTAL .. ", TILE)))"
 
--- For sizes without a tuned result: words of 16 bytes, in as many blocks as a small problem has work for; an early
--- start where the device has it.
+-- For sizes without a tuned result: words of 16 bytes, in as many blocks as a small problem has work for; where the device
+-- has it an early start, with fetches ahead where most blocks are on the device at once.
 local SUGGESTED = {}
 -- Of `vec` elements of `nbytes` per load.
-local function suggest(nbytes, vec, condition, config)
+local function suggest(nbytes, vec, condition, ahead, config)
   for _, start in ipairs { "early", "after" } do
     local one = { when = "NBYTES == " .. nbytes .. " and min(align, 16 // NBYTES) == " .. vec .. " and " .. condition,
-      VEC = vec, START = start }
+      VEC = vec, START = start, AHEAD = start == "early" and ahead or 0 }
     for name, value in pairs(config) do one[name] = value end
     SUGGESTED[#SUGGESTED + 1] = one
   end
@@ -29,9 +29,11 @@ for _, nbytes in ipairs { 2, 4, 8 } do
   for _, vec in ipairs { 8, 4, 2, 1 } do
     if vec * nbytes <= 16 then
       local coarse = 16 // (vec * nbytes)
-      suggest(nbytes, vec, "DENSE and n * rows * NBYTES <= 2^20", { ALG = "one_to_one", BLOCK = 128, COARSE = 1 })
-      suggest(nbytes, vec, "DENSE", { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, STORE = "second" })
-      suggest(nbytes, vec, "rows > 1",
+      suggest(nbytes, vec, "DENSE and n * rows * NBYTES <= 2^20", 1, { ALG = "one_to_one", BLOCK = 128, COARSE = 1 })
+      suggest(nbytes, vec, "DENSE and n * rows * NBYTES <= 2^24", 1,
+        { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, STORE = "second" })
+      suggest(nbytes, vec, "DENSE", 0, { ALG = "one_to_one", BLOCK = 256, COARSE = coarse, STORE = "streaming" })
+      suggest(nbytes, vec, "rows > 1", 0,
         { ALG = "grid2d", BLOCK_X = 256, BLOCK_Y = 1, COARSE = coarse, STORE = "second" })
     end
   end
@@ -83,6 +85,8 @@ return {
       "cache operator of loads, or 256 bytes a fetch from memory", when = "ALG ~= 'bulk'" },
     { "STORE", { "plain", "second", "streaming" }, "cache operator of stores" },
     { "START", { "early", "after" }, "blocks start while the kernel before still ends, or after it" },
+    { "AHEAD", { 0, 1 }, "1: operands of a block's first tile are fetched to the second-level cache before the kernel before has ended",
+      when = "START == 'early' and ALG ~= 'bulk'" },
     { "BLOCKS", { 1, 2, 3, 4, 6, 8, 12, 16, 32, 128 }, "blocks at most, per PER",
       when = "ALG == 'grid_stride' or ALG == 'bulk'" },
     { "PER", { "multiprocessor", "device" }, "what BLOCKS counts the blocks of", when = "ALG == 'grid_stride'" },
@@ -109,7 +113,7 @@ return {
     { "fewer blocks than multiprocessors", "PER == 'multiprocessor' or BLOCKS >= dev_sms", advice = "search" },
   },
 
-  default = { ALG = "grid2d", BLOCK = 256, VEC = 1, COARSE = 1, LOAD = "plain", STORE = "plain", START = "after",
+  default = { ALG = "grid2d", BLOCK = 256, VEC = 1, COARSE = 1, LOAD = "plain", STORE = "plain", START = "after", AHEAD = 0,
     BLOCKS = 8, PER = "multiprocessor" },
   base = BASE,
   untuned = SUGGESTED,

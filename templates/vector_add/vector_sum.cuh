@@ -1,5 +1,6 @@
 // vector_sum.cuh -- vectors of VEC elements, loaded, added and stored with the cache operators of the parameters.
 #pragma once
+#include "early_fetch.cuh"
 #include "elements.cuh"
 #include "fetch.cuh"
 #include "words.cuh"
@@ -83,5 +84,16 @@ __device__ __forceinline__ void add_tile(const stored *a, const stored *b, store
     add_part<THREADS, true>(a + first, b + first, c + first, left);
   } else {
     add_part<THREADS, false>(a + first, b + first, c + first, left);
+  }
+}
+
+// By one thread of a row: both summands of its tile.
+__device__ __forceinline__ void fetch_tile(const stored *a, const stored *b, long long first,
+                                           long long n) {
+  let_next_start();
+  if (threadIdx.x == 0) {
+    const long long nbytes = min((long long)TILE, n - first) * NBYTES;
+    early_fetch(a + first, nbytes);
+    early_fetch(b + first, nbytes);
   }
 }
