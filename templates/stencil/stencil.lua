@@ -161,7 +161,7 @@ local PERSISTENT = {
 local SUGGESTED = { { when = POINTS .. " <= 2^17 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 } }
 local function suggest(when, config)
   for _, vec in ipairs { 4, 2, 1 } do
-    local one = { when = ("(%s) and VEC_MOST == %d"):format(when, vec), VEC = vec, Z_DEPTH = 0 }
+    local one = { when = ("(%s) and VEC_MOST == %d"):format(when, vec), VEC = vec, Z_DEPTH = 0, WAVES = 4 }
     for name, value in pairs(config) do one[name] = value end
     SUGGESTED[#SUGGESTED + 1] = one
   end
@@ -238,7 +238,7 @@ return {
       when = "ALG == 'temporal' or ALG == 'persistent'" },
     { "Z_DEPTH", { 0, 4, 8, 16, 32, 64, 128, 256, 512 }, "planes, or rows in 2-D, that a block goes through; 0: see WAVES",
       when = "ALG ~= 'basic' and ALG ~= 'tile3d'" },
-    { "WAVES", { 1, 2, 4, 8 }, "with Z_DEPTH=0, blocks are at most as many as fit the device so often",
+    { "WAVES", { 1, 2, 4, 8, 16 }, "with Z_DEPTH=0, blocks are at most as many as fit the device so often",
       when = "(ALG == 'temporal' or ALG == 'persistent') and Z_DEPTH == 0" },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = "ALG == 'temporal' or ALG == 'persistent'" },
     { "LOOP", { "host", "graph" }, "what repeats launches", when = "ALG ~= 'persistent'" },

@@ -201,32 +201,36 @@ __device__ __forceinline__ void add_rings(const window &w, int i, int e, number 
   }
 }
 
-// Which points keep their values, and which weights have a say: only of parts at the border.
-struct border {
-  unsigned columns, rows;  // bits: kept columns of a thread, kept rows
-  int count;               // planes
+// a where the mask is -1, b where it is 0, bit by bit: what is kept stays as it is.
+__device__ __forceinline__ float blend(int mask, float a, float b) {
+  return __int_as_float((mask & __float_as_int(a)) | (~mask & __float_as_int(b)));
+}
+__device__ __forceinline__ double blend(int mask, double a, double b) {
+  const long long wide = mask;
+  return __longlong_as_double((wide & __double_as_longlong(a)) | (~wide & __double_as_longlong(b)));
+}
 
-  __device__ __forceinline__ border(const extents &field, int x, int y) : columns(0), rows(0) {
+// The compiler would compare anew wherever the mask is used.
+__device__ __forceinline__ int in_register(int mask) {
+  return __shfl_sync(~0u, mask, threadIdx.x % 32);
+}
+
+// Of parts at the border, masks of a thread's points that keep their values, or that are zero beyond it.
+struct border {
+  int columns[VEC], rows[ITEMS];
+  int count;  // planes
+
+  __device__ __forceinline__ static int mask(int i, int n) {
+    return -(int)(BORDER == BORDER_keep ? outer(i, n) : (unsigned)i >= (unsigned)n);
+  }
+  __device__ __forceinline__ border(const extents &field, int x, int y) {
     count = DIMS == 3 ? field.nz : field.ny;
 #pragma unroll
-    for (int e = 0; e < VEC; e++) {
-      const bool inside = (unsigned)(x + e) < (unsigned)field.nx;
-      columns |= (BORDER == BORDER_keep ? outer(x + e, field.nx) : !inside) << e;
-    }
-    if constexpr (DIMS == 3) {
+    for (int e = 0; e < VEC; e++) columns[e] = in_register(mask(x + e, field.nx));
 #pragma unroll
-      for (int i = 0; i < ITEMS; i++) {
-        const bool inside = (unsigned)(y + i) < (unsigned)field.ny;
-        rows |= (BORDER == BORDER_keep ? outer(y + i, field.ny) : !inside) << i;
-      }
-    }
+    for (int i = 0; i < ITEMS; i++) rows[i] = DIMS == 3 ? in_register(mask(y + i, field.ny)) : 0;
   }
-  __device__ __forceinline__ bool has(int i, int e) const {
-    return (columns >> e & 1) || (DIMS == 3 && (rows >> i & 1));
-  }
-  __device__ __forceinline__ bool has_plane(int m) const {
-    return BORDER == BORDER_keep ? outer(m, count) : (unsigned)m >= (unsigned)count;
-  }
+  __device__ __forceinline__ int plane(int m) const { return mask(m, count); }
 };
 
 // Plane m arrives at a level, and plane m - R of the next one is complete.
@@ -234,52 +238,48 @@ template <bool EDGE>
 __device__ __forceinline__ void advance(const weights &c, const window &w, sums &sum, points &v,
                                         const border &at, int m) {
   constexpr bool KEEPS = EDGE && BORDER == BORDER_keep;
-  number share[SUMS + 1];  // weights of this plane in the sums of planes m - R to m + R
+  int planes[R + 1];  // masks of planes m - R to m
 #pragma unroll
-  for (int j = 0; j <= SUMS; j++) {
-    share[j] = c.c[j < R ? R - j : j - R];
-    if (KEEPS && j != R && at.has_plane(m - R + j)) share[j] = 0;
-  }
+  for (int j = 0; j <= R; j++) planes[j] = EDGE ? at.plane(m - R + j) : 0;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
 #pragma unroll
     for (int e = 0; e < VEC; e++) {
       const number own = w.e[i + RY][R + e];
-      const bool kept = KEEPS && at.has(i, e);
-      if constexpr (SHAPE == SHAPE_star) {
-        const number other = kept ? 0 : own;  // what other planes get
-        v[i][e] = multiply_add(share[0], other, sum[0][i][e]);
-#pragma unroll
-        for (int j = 1; j < SUMS; j++) {
-          sum[j - 1][i][e] = j != R ? multiply_add(share[j], other, sum[j][i][e])
-                                    : add_star(c, w, i, e, sum[j][i][e]);
-        }
-        sum[SUMS - 1][i][e] = share[SUMS] * other;
-      } else {
-        number ring[R + 1], inner = 0;
+      number ring[R + 1], given[R + 1];  // a box: what planes at a distance of k get
+      if constexpr (SHAPE == SHAPE_box) {
+        number inner = 0;
         add_rings(w, i, e, ring);
-        number given[R + 1];  // to the planes at a distance of k
 #pragma unroll
         for (int k = 0; k <= R; k++) {
           inner += ring[k];
           given[k] = c.c[k] * inner;
 #pragma unroll
           for (int d = k + 1; d <= R; d++) given[k] = multiply_add(c.c[d], ring[d], given[k]);
-          if (kept) given[k] = 0;
-        }
-#pragma unroll
-        for (int j = 0; j <= SUMS; j++) {
-          const int k = j < R ? R - j : j - R;
-          const bool gone = KEEPS && j != R && at.has_plane(m - R + j);
-          const number before = j < SUMS ? sum[j][i][e] : 0;
-          const number after = gone ? before : before + given[k];
-          if (j == 0) v[i][e] = after;
-          if (j > 0) sum[j - 1][i][e] = after;
         }
       }
-      if (KEEPS && (kept || at.has_plane(m))) sum[R - 1][i][e] = own;
-      // (of the last level, these are not stored)
-      if (EDGE && BORDER == BORDER_zero && (at.has(i, e) || at.has_plane(m - R))) v[i][e] = 0;
+#pragma unroll
+      for (int j = 0; j <= SUMS; j++) {  // planes m - R to m + R
+        const int k = j < R ? R - j : j - R;
+        const number before = j < SUMS ? sum[j][i][e] : 0;
+        number after;
+        if constexpr (SHAPE == SHAPE_box) {
+          after = j < SUMS ? before + given[k] : given[k];
+        } else {
+          after = j == SUMS ? c.c[k] * own
+                  : j == R  ? add_star(c, w, i, e, before)
+                            : multiply_add(c.c[k], own, before);
+        }
+        // (What earlier planes add is overwritten when the point itself arrives.)
+        if (KEEPS && j <= R) {
+          after = blend(planes[j] | at.rows[i] | at.columns[e], j == R ? own : before, after);
+        }
+        if (EDGE && BORDER == BORDER_zero && j == 0) {
+          after = blend(planes[0] | at.rows[i] | at.columns[e], number(0), after);
+        }
+        if (j == 0) v[i][e] = after;
+        if (j > 0) sum[j - 1][i][e] = after;
+      }
     }
   }
 }
@@ -306,13 +306,10 @@ __device__ __forceinline__ void put(stored *to, const number *from) {
   }
 }
 
-// Stores what of plane m this thread is to store; of parts at the border, KEPT points from the plane that
-// arrives and the others from the last level's.
-template <bool EDGE, bool KEPT>
-__device__ __forceinline__ void put_plane(const part &p, const extents &field, const border &at,
-                                          int x, int y, int m, const points &v, stored *out) {
-  if (m < p.first || m >= p.last || x < p.x + HALO_X || x >= p.x + COLUMNS - HALO_X ||
-      x >= field.nx) {
+// Stores what of plane m is the group's to store.
+__device__ __forceinline__ void put_plane(const part &p, const extents &field, int x, int y, int m,
+                                          const points &v, stored *out) {
+  if (m < p.first || m >= p.last || x < p.x + HALO_X || x >= p.x + COLUMNS - HALO_X || x >= field.nx) {
     return;
   }
 #pragma unroll
@@ -320,22 +317,7 @@ __device__ __forceinline__ void put_plane(const part &p, const extents &field, c
     if (DIMS == 3 && (y + i < p.y + HALO_Y || y + i >= p.y + ROWS - HALO_Y || y + i >= field.ny)) {
       continue;
     }
-    stored *to = out + (DIMS == 3 ? field.at(x, y + i, m) : field.at(x, m, p.image));
-    if constexpr (EDGE && BORDER == BORDER_keep) {
-      constexpr unsigned ALL = (1u << VEC) - 1;
-      const unsigned kept = at.has_plane(m) || (DIMS == 3 && (at.rows >> i & 1)) ? ALL : at.columns;
-      const unsigned wanted = KEPT ? kept : ~kept & ALL;
-      if (wanted == ALL) {
-        put(to, v[i]);
-      } else if (wanted) {
-#pragma unroll
-        for (int e = 0; e < VEC; e++) {
-          if (wanted >> e & 1) to[e] = v[i][e];
-        }
-      }
-    } else {
-      put(to, v[i]);
-    }
+    put(out + (DIMS == 3 ? field.at(x, y + i, m) : field.at(x, m, p.image)), v[i]);
   }
 }
 
@@ -373,17 +355,9 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
             shared + STAGES * HEIGHT * WIDTH + (l % 2 * (EXCHANGES - 1)) * ROWS * COLUMNS;
         exchange(v, rows, warp, lane, w);
       }
-      if (EDGE && BORDER == BORDER_keep && l == 0) {
-#pragma unroll
-        for (int i = 0; i < ITEMS; i++) {
-#pragma unroll
-          for (int e = 0; e < VEC; e++) v[i][e] = w.e[i + RY][R + e];
-        }
-        put_plane<EDGE, true>(p, field, at, x, y, m, v, out);
-      }
-      advance<EDGE && (TSTEPS > 1)>(c, w, sum[l], v, at, m - l * R);
+      advance<EDGE>(c, w, sum[l], v, at, m - l * R);
     }
-    put_plane<EDGE, false>(p, field, at, x, y, m - TSTEPS * R, v, out);
+    put_plane(p, field, x, y, m - TSTEPS * R, v, out);
     slot = slot == PREFETCH ? 0 : slot + 1;
   }
   cp_async_wait<0>();
