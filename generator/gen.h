@@ -406,6 +406,7 @@ typedef enum gen_from {
   GEN_FROM_WORKSPACE,
   GEN_FROM_VALUE,
   GEN_FROM_CONTENTS, /* of an argument in the host's memory: passed by value */
+  GEN_FROM_EXPECTED, /* of checks: what the reference computed for an argument */
   GEN_FROM_TENSOR,
   GEN_FROM_TEXTURE
 } gen_from;
@@ -498,7 +499,8 @@ double gen_plan_launches(const gen_plan *plan);
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 /* gen_check_plan -- of the i-th check, i < n_checks, whose kernels are in the reference's source.
- *   out  **out     its first workspaces are GEN_CHECK_WRONG and GEN_CHECK_SUMS
+ *   out  **out     its first workspaces are GEN_CHECK_WRONG and GEN_CHECK_SUMS; a launch's args are the
+ *                  template's, then for each what the reference computed (GEN_FROM_EXPECTED)
  *        *allowed  of a residual: the greatest root of sums[0] / sums[1] */
 enum {
   GEN_CHECK_WRONG, /* u64 [2]: how many elements are wrong, and the first of them */

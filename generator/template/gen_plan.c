@@ -59,6 +59,8 @@ static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
     o.text = from->value->text;
   } else if (from->from == GEN_FROM_WORKSPACE) {
     o.text = j->program->workspaces[from->index].name;
+  } else if (from->from == GEN_FROM_EXPECTED) {
+    o.text = t->pub.args[from->index].name;
   } else if (from->from == GEN_FROM_ARG) {
     o.text = t->pub.args[from->index].name;
     o.nbytes = t->pub.args[from->index].dir == GEN_SCALAR

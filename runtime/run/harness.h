@@ -35,8 +35,10 @@ typedef struct harness_case {
   uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
   const void **args; /* pointers to these, as a launch takes them */
   void **host;       /* per argument: its buffer in the host's memory; NULL: it is on the device */
-  const void **on_device; /* args for the reference, whose buffers are all on the device */
-  rt_zone *zones;         /* canaries: zone i lies before the i-th buffer, the last after all */
+  const void *
+      *on_device; /* args for the reference, whose buffers are all on the device; for checks,
+                             behind them, those of what it computed */
+  rt_zone *zones; /* canaries: zone i lies before the i-th buffer, the last after all */
 } harness_case;
 
 struct rt_harness {

@@ -130,7 +130,7 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
   c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->host = ARENA_ARRAY(&b->memory, void *, n + 1);
-  c->on_device = ARENA_ARRAY(&b->memory, const void *, n + 1);
+  c->on_device = ARENA_ARRAY(&b->memory, const void *, 2 * n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
   if (!c->contents || !c->magnitude || !c->given || !c->at || !c->expected || !c->bounds ||
       !c->values || !c->args || !c->host || !c->on_device || !c->zones) {
@@ -141,6 +141,7 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
     c->values[j] = c->data->args[j].bits;
     c->args[j] = &c->values[j];
     c->on_device[j] = harness_is_buffer(b, j) ? (const void *)&c->at[j] : c->args[j];
+    c->on_device[n + j] = &c->expected[j];
   }
   return make_contents(b, g, c, e);
 }

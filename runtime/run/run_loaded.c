@@ -60,6 +60,10 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
     *out = (operand){.from = WORKSPACE, .index = o->index};
     return 0;
   }
+  if (o->from == GEN_FROM_EXPECTED) { /* behind the arguments */
+    *out = (operand){.from = ARGUMENT, .index = (uint32_t)t->n_args + o->index};
+    return 0;
+  }
   const gen_arg *arg = &t->args[o->index];
   if (arg->dir == GEN_SCALAR && arg->value) {
     return constant(l, plan->values[o->index], out, e);

@@ -249,6 +249,21 @@ judged tridiagonal 's/i + d < n ? rows/i + d + 1 < n ? rows/' "the residual 'res
 judged tridiagonal 's/x\[at\] = mine/x[at] = at == 7 ? nanf("") : mine/' "the residual 'residual' is nan" n=100 systems=3 --config ALG=reduction
 judged tridiagonal 's/"residual", of = "x",/"residual",/' "no check is of the output 'x'" n=100 systems=3
 judged tridiagonal 's/"x", "sums" }/"x", "wrong" }/' 'no kernel takes "sums"' n=100 systems=3
+# quality: the error against the input may be that much larger than the reference's
+quality() { # RESIDUAL MESSAGE OPERAND
+  sed 's/^\]\] },/]] },\n  checks = { { "quality", residual = '"$1"', kernel = "quality", grid = 4, block = 256,\
+    args = { "width", "height", "from", "to", '"$3"', "sums" } } },/
+    s/^extern "C" __global__ void slow/extern "C" __global__ void quality(int w, int h, const float *t, const float *x, const float *y, double *sums) {\
+  const int i = blockIdx.x * 256 + threadIdx.x;\
+  if (i >= w * h) return;\
+  atomicAdd(\&sums[0], ((double)x[i] - t[i]) * ((double)x[i] - t[i]));\
+  atomicAdd(\&sums[1], ((double)y[i] - t[i]) * ((double)y[i] - t[i]));\
+}\n&/' examples/edges.lua >"$folder/quality.lua"
+  prints "$2" sh -c "timeout 60 $autotune check $folder/quality.lua width=33 height=17 --sample 1 2>&1 || true"
+}
+quality 1.0116 "1 right, 0 wrong" '{ expected = "to" }'
+quality 0.99 "the residual 'quality' is 1, 0.99 is allowed" '{ expected = "to" }'
+quality 1 "'from' is no output that the reference computes" '{ expected = "from" }'
 exported partition '
 int main(void) {
   enum { N = 1000 };

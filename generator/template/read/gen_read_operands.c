@@ -283,6 +283,25 @@ static gen_stage_operand read_contents(gen_scope *s) {
   return o;
 }
 
+/* { expected = "y" }: the output as the reference computes it */
+static gen_stage_operand read_expected(gen_scope *s) {
+  static const char *const keys[] = {"expected", NULL};
+  gen_reader *r = s->r;
+  gen_stage_operand o = {.from = GEN_FROM_EXPECTED};
+  gen_keys(r, keys);
+  gen_need(r, "expected");
+  const char *name = gen_text(r, "expected");
+  if (!s->in_check) {
+    gen_bad(r, "only checks read what the reference computes");
+  }
+  if (!is_arg(&r->t->pub, name, &o.index) || r->t->pub.args[o.index].dir < GEN_OUT ||
+      !r->t->reference.n_stages) {
+    gen_bad(r, "'%s' is no output that the reference computes", name);
+  }
+  gen_leave(r);
+  return o;
+}
+
 static gen_stage_operand read_operand(gen_scope *s) {
   gen_reader *r = s->r;
   const char *type;
@@ -297,6 +316,9 @@ static gen_stage_operand read_operand(gen_scope *s) {
   }
   if (gen_has_entry(r, "parameter")) {
     return read_contents(s);
+  }
+  if (gen_has_entry(r, "expected")) {
+    return read_expected(s);
   }
   if (!gen_is_table(r) || gen_list(r, "an operand", NULL) != 2) {
     gen_bad(r, "an operand is the name of an argument or workspace, { type, expression }, "

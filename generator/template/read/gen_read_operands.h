@@ -15,6 +15,7 @@ typedef struct gen_scope { /* what the stages being read may use */
   const gen_algorithm *of; /* whose they are */
   gen_stage_loop *loop;    /* in which they stand; NULL: in none */
   const char *loop_when;   /* its condition; NULL: always */
+  bool in_check;           /* the stages are a check's */
   bool is_check;           /* the stage is a check, which has other keys besides */
 } gen_scope;
 

@@ -447,7 +447,7 @@ static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n
 
 void gen_read_check(gen_reader *r, gen_program *p, unsigned kinds) {
   gen_workspace *w = GEN_MAKE(r, gen_workspace, MAX_WORKSPACES);
-  scope s = {.r = r, .program = p, .kinds = kinds, .of = &whole};
+  scope s = {.r = r, .program = p, .kinds = kinds, .of = &whole, .in_check = true};
   for (size_t i = 0; i < p->n_workspaces; i++) {
     w[i] = p->workspaces[i];
   }
