@@ -71,13 +71,14 @@ __device__ __forceinline__ int finish(point &p, int iterations, float cr, float 
 struct image {
   int width, height, columns, rows;
   float pitch;  // distance of two pixels
-  int *out;
+  int *out, *last;  // out + i and last - i are mirror images
 };
 
 __device__ __forceinline__ image image_of(int width, int height, float scale, int *out) {
   const bool whole = SYMMETRY == SYMMETRY_none;
   return {width, height, whole ? width : width / 2 * 2 + 1, whole ? height : height / 2 + 1,
-          __fdiv_rn(2.0f * scale, (float)height), out};
+          __fdiv_rn(2.0f * scale, (float)height), out,
+          out + (long long)(height / 2 * 2) * width + width / 2 * 2};
 }
 
 __device__ __forceinline__ point point_of(const image &m, int column, int row) {
@@ -89,13 +90,12 @@ __device__ __forceinline__ point point_of(const image &m, int column, int row) {
 }
 
 __device__ __forceinline__ void put(const image &m, int column, int row, int n) {
-  if (column >= m.columns || row >= m.rows) return;
   const int y = SYMMETRY == SYMMETRY_none ? row : m.height / 2 - row;
   const long long i = (long long)y * m.width + column;
   if (column < m.width) m.out[i] = n;
   if constexpr (SYMMETRY == SYMMETRY_point) {
     const bool behind = column + m.width >= m.columns, below = row > 0 && row < m.height - m.height / 2;
-    if (behind && below) m.out[(long long)(m.height / 2 * 2) * m.width + m.columns - 1 - i] = n;
+    if (behind && below) *(m.last - i) = n;
   }
 }
 
@@ -126,7 +126,10 @@ julia(int width, int height, int iterations, float cr, float ci, float scale, in
       done = COUNT == COUNT_kept ? p[0].n : done + STEPS;
     }
 #pragma unroll
-    for (int i = 0; i < PIXELS; i++) put(m, column + i * BLOCK_X, row, finish(p[i], iterations, cr, ci));
+    for (int i = 0; i < PIXELS; i++) {
+      const int n = finish(p[i], iterations, cr, ci);
+      if (column + i * BLOCK_X < m.columns && row < m.rows) put(m, column + i * BLOCK_X, row, n);
+    }
   }
 }
 @ else
