@@ -13,15 +13,15 @@ local CLUSTERS = "sel(FINISH == 'cluster', 1, max(1, min(BLOCKS * sel(PER == 'de
 local MOST = "max(BLOCKS * sel(PER == 'device', 1, dev_sms), CLUSTER)" -- blocks
 local WIDE_STEPS = "(accuracy == 'fp64' or dtype == 'f64')"
 
--- For sizes without a tuned result: one block; then blocks with all their loads under way at once; then a loop. Aligned
--- operands are fetched ahead where the device can.
+-- For sizes without a tuned result: one block; then blocks with all their loads under way at once; then a loop.
+-- Contiguous operands are fetched ahead where the device can.
 local SUGGESTED = { { when = "reproducible == 'shape'", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 8,
   LOAD = "streaming", FINISH = "wait" } }
 -- Of `vec` elements of `nbytes` per load; `coarse` is for words of 16 bytes.
 local function suggest(nbytes, vec, most, block, blocks, coarse, finish)
-  for ahead = vec * nbytes == 16 and 1 or 0, 0, -1 do
+  for ahead = (vec * nbytes == 16 or vec * nbytes == 4) and 1 or 0, 0, -1 do
     SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and min(sel(unit == 1, align, 1), 16 // NBYTES) == "
-      .. vec .. (most and " and n * NBYTES <= " .. most or ""), BLOCK = block,
+      .. vec .. (ahead == 1 and " and unit == 1" or "") .. (most and " and n * NBYTES <= " .. most or ""), BLOCK = block,
       BLOCKS = blocks, VEC = vec, COARSE = math.min(16, coarse * 16 // (vec * nbytes)), LOAD = "streaming",
       AHEAD = ahead, FINISH = finish }
   end
@@ -35,7 +35,7 @@ for _, nbytes in ipairs { 2, 4, 8 } do
       suggest(nbytes, vec, "2^19", 256, 1, 1, "wait")
       suggest(nbytes, vec, "2^20", 512, 1, 1, "wait")
       suggest(nbytes, vec, "2^21", 512, 1, 2, "wait")
-      suggest(nbytes, vec, "2^22", 512, 1, 4, "wait")
+      suggest(nbytes, vec, "2^22", 256, 2, 4, "wait")
       suggest(nbytes, vec, nil, 512, 2, 4, "wait")
     end
   end
