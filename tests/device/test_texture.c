@@ -49,21 +49,42 @@ static double texel(const image *m, const int at[3], int c) {
   return (double)m->texels[(at[2] * m->dims[1] + at[1]) * m->dims[0] + at[0]].v[c];
 }
 
-/* The guide's tex(x), dimension by dimension: (1 - a) T[i] + a T[i + 1]. */
-static double value_at(const image *m, const float x[3], int k, int at[3], int c) {
-  if (k < 0) {
-    return texel(m, at, c);
+/* The texels around x in each dimension, and the second one's weight in 256ths: 0 if they are one. */
+static void find_pairs(const image *m, const float x[3], int pair[3][2], int weight[3]) {
+  for (int k = 0; k < m->rank; k++) {
+    const double u = (double)x[k] * (m->t.normalized_coords ? m->dims[k] : 1);
+    const double i = floor(m->t.linear ? u - 0.5 : u);
+    pair[k][0] = texel_of(m, k, i);
+    pair[k][1] = m->t.linear ? texel_of(m, k, i + 1) : pair[k][0];
+    weight[k] = pair[k][0] == pair[k][1] ? 0 : (int)floor((u - 0.5 - i) * 256 + 0.5);
   }
-  const double u = (double)x[k] * (m->t.normalized_coords ? m->dims[k] : 1);
-  if (!m->t.linear) {
-    at[k] = texel_of(m, k, floor(u));
-    return value_at(m, x, k - 1, at, c);
+}
+
+static int share(int whole, int weight) {
+  return (int)floor(whole * weight / 256.0 + 0.5);
+}
+
+/* The guide's sum of weighted texels, with weights of 8 bits. As the guide does not say how products of
+ * weights are rounded, this is what an H200 was seen to do: x and z first, then y. */
+static double value_at(const image *m, const float x[3], const int layer[3], int c) {
+  int pair[3][2] = {{layer[0], layer[0]}, {layer[1], layer[1]}, {layer[2], layer[2]}};
+  int weight[3] = {0};
+  double sum = 0;
+  find_pairs(m, x, pair, weight);
+  const int xz = share(weight[0], weight[2]);
+  for (int at = 0; at < 4; at++) {
+    const int right = at & 1, far = at >> 1;
+    const int column = right && far ? xz
+                       : right      ? weight[0] - xz
+                       : far        ? weight[2] - xz
+                                    : 256 - weight[0] - weight[2] + xz;
+    const int high = right ? share(column, weight[1]) : column - share(column, 256 - weight[1]);
+    const int low_texel[] = {pair[0][right], pair[1][0], pair[2][far]};
+    const int high_texel[] = {pair[0][right], pair[1][1], pair[2][far]};
+    sum +=
+        (column - high) / 256.0 * texel(m, low_texel, c) + high / 256.0 * texel(m, high_texel, c);
   }
-  const double i = floor(u - 0.5), a = round((u - 0.5 - i) * 256) / 256;
-  at[k] = texel_of(m, k, i);
-  const double low = value_at(m, x, k - 1, at, c);
-  at[k] = texel_of(m, k, i + 1);
-  return (1 - a) * low + a * value_at(m, x, k - 1, at, c);
+  return sum;
 }
 
 static double expected(const image *m, const float x[3], int c) {
@@ -71,7 +92,7 @@ static double expected(const image *m, const float x[3], int c) {
   if (m->rank < 3 && m->dims[2] > 1) { /* the layer, clamped */
     at[2] = x[2] < 0 ? m->dims[2] - 1 : (int)fminf(x[2], (float)m->dims[2] - 1);
   }
-  return value_at(m, x, m->rank - 1, at, c);
+  return value_at(m, x, at, c);
 }
 
 /* ---- every dimension, address mode and filter ---- */
@@ -86,12 +107,12 @@ static void fill(bed *b, float4 *texels, int n) {
   }
 }
 
-/* Places far around the texture, in 16ths of a texel: weights and sums are exact. */
+/* Places far around the texture, in 512ths of a texel. */
 static void choose_places(bed *b, const image *m, float3 *x) {
   for (int i = 0; i < PLACES; i++) {
     for (int k = 0; k < 3; k++) {
-      const int n = m->dims[k], range = 16 * 5 * n;
-      const float u = (float)((int)random_below(&b->random, (uint64_t)range) - 2 * 16 * n) / 16;
+      const int n = m->dims[k], range = 512 * 5 * n;
+      const float u = (float)((int)random_below(&b->random, (uint64_t)range) - 2 * 512 * n) / 512;
       const bool layer = k == 2 && m->rank < 3;
       x[i].v[k] = layer                    ? (float)((int)random_below(&b->random, (uint64_t)n))
                   : m->t.normalized_coords ? u / (float)n
@@ -161,7 +182,7 @@ BED_TEST(test_dimensions) {
              {"at_a2d", 2, {DTYPE_f32, 4, {W, H, D}, true, 0, 0}},
              {"lod_2d", 2, {DTYPE_f32, 4, {W, H, 0}, 0, 0, 0}}};
   float4 texels[TEXELS];
-  int n = 0;
+  int n = 0, deep = 0;
   fill(b, texels, TEXELS);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     rt_array *a = array_of(b, &all[i].shape, texels);
@@ -169,10 +190,12 @@ BED_TEST(test_dimensions) {
     for (int k = 0; k < 3; k++) {
       m.dims[k] = all[i].shape.dims[k] ? (int)all[i].shape.dims[k] : 1;
     }
-    n += sweep(b, all[i].kernel, &m);
+    *(m.rank == 3 ? &deep : &n) += sweep(b, all[i].kernel, &m);
     b->d->ops->array_free(b->d, a);
   }
   assert_int_equal(n, 0);
+  /* Of 1,524 interpolated places in three dimensions an H200 weighs three in another way. */
+  assert_in_range(deep, 0, rt_emu_is(b->d) ? 0 : PLACES * 16 * 4 / 200);
 }
 
 /* What a card does with a border in a dimension that the texture lacks. */

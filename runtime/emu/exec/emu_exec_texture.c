@@ -15,6 +15,7 @@ typedef struct lookup { /* of the lanes that read the same texture */
   bool filtered;
   emu_tap tap[DIMS][32];
   uint64_t layer[32];
+  int weight[1 << DIMS][32]; /* of filtered reads, in 256ths; 0: the texel is not needed */
   uint32_t out[CHANNELS][32];
 } lookup;
 
@@ -44,15 +45,29 @@ static void find_taps(const emu_warp *w, const emu_insn *in, lookup *x) {
   }
 }
 
-/* Weight of a lane's texel at this corner of its footprint, bit k of which says which of the two
- * texels of dimension k; 0: it is not needed. */
-static int weight_of(const lookup *x, int corner, int lane) {
-  int weight = 1;
+static int rounded(int product) {
+  return (product + 128) >> 8;
+}
+
+/* The weights of a lane's texels at the corners of its footprint, bit k of which says which of the
+ * two texels of dimension k. Those along x and z are rounded together; each is then divided along y, and
+ * what one texel is rounded up by the other lacks. Two texels that are one have no fraction between
+ * them. src: sums of 6,900 reads on an H200, by test_texture. */
+static void weigh(lookup *x, int lane) {
+  int f[DIMS] = {0};
   for (int k = 0; k < x->dims; k++) {
-    const int second = x->tap[k][lane].weight;
-    weight *= corner >> k & 1 ? second : 256 - second;
+    const emu_tap *t = &x->tap[k][lane];
+    f[k] = t->at[0] == t->at[1] ? 0 : t->weight;
   }
-  return weight;
+  const int both = rounded(f[0] * f[2]);
+  const int column[] = {256 - f[0] - f[2] + both, f[0] - both, f[2] - both, both};
+  for (int c = 0; c < 4; c++) {
+    const int corner = (c & 1) | (c & 2) << 1;
+    const int high =
+        c & 1 ? rounded(column[c] * f[1]) : column[c] - rounded(column[c] * (256 - f[1]));
+    x->weight[corner][lane] = column[c] - high;
+    x->weight[corner | 2][lane] = high;
+  }
 }
 
 /* Finds the texels of one corner.
@@ -105,17 +120,20 @@ static double share_of_rows(const lookup *x) {
 /* The sum has at most 24 more bits than a texel: it is rounded once. */
 static int read_filtered(emu_warp *w, const emu_insn *in, lookup *x) {
   double sum[CHANNELS][32] = {{0}};
+  for (uint32_t left = x->mask; left; left &= left - 1) {
+    weigh(x, __builtin_ctz(left));
+  }
   for (int corner = 0; corner < 1 << x->dims; corner++) {
     uint8_t *host[32];
     uint32_t lanes = 0;
     for (uint32_t left = x->mask; left; left &= left - 1) {
       const int i = __builtin_ctz(left);
-      lanes |= weight_of(x, corner, i) ? 1u << i : 0;
+      lanes |= x->weight[corner][i] ? 1u << i : 0;
     }
     const int rc = fetch(w, in, x, corner, &lanes, host);
     for (uint32_t left = rc ? 0 : lanes; left; left &= left - 1) {
       const int i = __builtin_ctz(left);
-      const double weight = (double)weight_of(x, corner, i) / (1 << 8 * x->dims);
+      const double weight = x->weight[corner][i] / 256.0;
       for (int c = 0; c < CHANNELS; c++) {
         sum[c][i] += weight * (double)emu_f32(emu_texel_bits(x->o, host[i], c));
       }
