@@ -5,14 +5,14 @@
 --
 -- ALG=direct is the textbook's kernel, which reads the whole window of each pixel. ALG=mma adds bytes by tensor
 -- cores, a row that enters the windows and one that leaves them at a time, whatever the radius. ALG=sliding does so in
--- registers, for wider windows; ALG=separable adds columns, then rows, also in single precision. ALG=shared and
+-- registers, for wider windows; ALG=separable adds columns, then rows, also in single precision, ALG=vectors of which is the form for small radii. ALG=shared and
 -- ALG=integral are the textbooks' tile and integral image.
 
 local SIZE = "sel(dtype == 'u8', 1, 4)" -- bytes of a pixel
 local BITS32 = "(2 * radius + 1) * (2 * radius + 1) * 255 < 2^32"
 
 local WINDOWS = "ALG == 'direct' or ALG == 'shared'"
-local STRIPS = "ALG == 'separable' or ALG == 'sliding' or ALG == 'mma'"
+local STRIPS = "ALG == 'separable' or ALG == 'vectors' or ALG == 'sliding' or ALG == 'mma'"
 -- The integral image: the image with `radius` more on each side, and a row and a column of zeros.
 local ACROSS, DOWN = "(width + 2 * radius + 1)", "(height + 2 * radius + 1)"
 
@@ -30,6 +30,10 @@ for _, strip in ipairs { { 512, 2^27 }, { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 
 end
 for _, wide in ipairs { { 256, 256 }, { 1000, 512 }, { 2016, 512 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = "radius <= " .. wide[1], ALG = "sliding", BLOCK = wide[2], VEC = 8, STRIP = 64 }
+end
+for _, strip in ipairs { { 64, 2^22 }, { 16, 0 } } do
+  SUGGESTED[#SUGGESTED + 1] = { when = "width * height > " .. string.format("%d", strip[2]), ALG = "vectors", BLOCK = 128,
+    STRIP = strip[1], OUT = 8 }
 end
 for _, out in ipairs { 16, 8, 4, 2, 1 } do
   for _, block in ipairs { 256, 512, 1024 } do
@@ -78,14 +82,15 @@ return {
   },
 
   space = {
-    { "ALG", { "direct", "shared", "separable", "sliding", "integral", "mma" },
-      "the whole window for each pixel, also from shared memory; sums along columns, then rows; sums of columns that "
-      .. "slide; an integral image; or sums by tensor cores" },
+    { "ALG", { "direct", "shared", "separable", "vectors", "sliding", "integral", "mma" },
+      "the whole window for each pixel, also from shared memory; sums along columns, then rows, also of "
+      .. "vectors; sums of columns that slide; an integral image; or sums by tensor cores" },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block, in a row",
-      when = "ALG == 'separable' or ALG == 'sliding' or ALG == 'integral'" },
+      when = "ALG == 'separable' or ALG == 'vectors' or ALG == 'sliding' or ALG == 'integral'" },
     { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads per block along a row", when = WINDOWS },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "threads per block along a column", when = WINDOWS },
     { "STRIP", { 8, 16, 32, 64, 128, 256, 512, 1024 }, "rows of a block", when = STRIPS },
+    { "OUT", { 1, 2, 4, 8, 16 }, "windows per thread and step", when = "ALG == 'separable' or ALG == 'vectors'" },
   },
 
   derive = {
@@ -104,7 +109,7 @@ return {
     { "the strips need more blocks than a grid may have", "not (" .. STRIPS .. ") or ceildiv(height, STRIP) <= 65535" },
   },
 
-  default = { ALG = "direct", BLOCK = 256, BLOCK_X = 16, BLOCK_Y = 16, STRIP = 64 },
+  default = { ALG = "direct", BLOCK = 256, BLOCK_X = 16, BLOCK_Y = 16, STRIP = 64, OUT = 1 },
   untuned = SUGGESTED,
   textbook = { BLOCK_X = 16, BLOCK_Y = 16 },
 
@@ -133,6 +138,20 @@ return {
       source = "box_blur_shared.cu",
       stages = stage({ "ceildiv(width, BLOCK_X) * min(height, 1)", "ceildiv(height, BLOCK_Y)" },
         { "BLOCK_X", "BLOCK_Y" }, "SMEM"),
+    },
+    vectors = {
+      derive = {
+        { "R", "radius" },
+        { "OUTPUTS", "4 * (BLOCK - 2 * ceildiv(radius, 4))" },
+      },
+      require = {
+        { "ALG=vectors needs dtype=f32", "dtype == 'f32'" },
+        { "ALG=vectors needs radius <= 16, so that windows fit the registers", "radius <= 16" },
+        { "OUT * (2 * radius + OUT) windows take long to compile", "OUT * (2 * radius + OUT) <= 320" },
+        { "the sums exceed the shared memory of a block", "2 * OUT * BLOCK * 16 <= 48 * 1024" },
+      },
+      source = "box_blur_vectors.cu",
+      stages = stage({ "ceildiv(width, OUTPUTS) * min(height, 1)", "ceildiv(height, STRIP)" }, "BLOCK"),
     },
     sliding = {
       space = { { "VEC", { 4, 8 }, "columns per thread" } },
@@ -164,15 +183,11 @@ return {
       },
     },
     separable = {
-      space = {
-        { "OUT", { 1, 2, 4, 8, 16 }, "windows per thread and step" },
-      },
       require = {
         { "BLOCK is less than 2 * radius + 32", "BLOCK >= 2 * radius + 32" },
         { "OUT exceeds 2 * radius + 1", "OUT <= 2 * radius + 1" },
         { "the sums exceed the shared memory of a block", "2 * OUT * (BLOCK + 1) * sel(WIDE, 8, 4) <= 48 * 1024" },
       },
-      default = { OUT = 1 },
       source = "box_blur_separable.cu",
       stages = stage({ "ceildiv(width, max(1, BLOCK - 2 * radius)) * min(height, 1)", "ceildiv(height, STRIP)" }, "BLOCK"),
     },
