@@ -24,7 +24,7 @@ end
 -- For sizes without a tuned result: tensor cores, with as many warps as fill the device and strips as long as that
 -- leaves; wider windows slide, and those of single precision are separated.
 local SUGGESTED = {}
-for _, strip in ipairs { { 512, 2^27 }, { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 }, { 16, 0 } } do
+for _, strip in ipairs { { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 }, { 16, 0 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = "width * height > " .. string.format("%d", strip[2]), ALG = "mma", WARPS = 4,
     STRIP = strip[1], ROWS = 4, AHEAD = 16, STORE = "plain", RESIDENT = 16 }
 end

@@ -33,7 +33,7 @@ local function suggest(arith, when)
     STORE = "plain", ARITH = arith }
 end
 suggest("hundredths", "weights == 'default'")
-suggest("filtered", "weights == 'any'")
+suggest("double", "weights == 'any'")
 
 return {
   name = "rgb_to_grey",

@@ -21,19 +21,26 @@ __device__ __forceinline__ unsigned pack(unsigned a, unsigned b, unsigned c, uns
   return __byte_perm(__byte_perm(a, b, TWO), __byte_perm(c, d, TWO), 0x5410);
 }
 
-__device__ __forceinline__ unit levels_of(const group &g, const weights &w) {
+template <bool IN_RANGE>
+__device__ __forceinline__ unit levels_in(const group &g, const weights &w) {
   alignas(16) unsigned levels[(PIXELS + 3) / 4];
   if constexpr (PIXELS >= 4) {
 #pragma unroll
     for (int i = 0; i < PIXELS; i += 4) {
-      levels[i / 4] = pack(sum_of(pixel_of(g, i), w), sum_of(pixel_of(g, i + 1), w),
-                           sum_of(pixel_of(g, i + 2), w), sum_of(pixel_of(g, i + 3), w));
+      levels[i / 4] =
+          pack(sum_of<IN_RANGE>(pixel_of(g, i), w), sum_of<IN_RANGE>(pixel_of(g, i + 1), w),
+               sum_of<IN_RANGE>(pixel_of(g, i + 2), w), sum_of<IN_RANGE>(pixel_of(g, i + 3), w));
     }
   } else {
     levels[0] = level(pixel_of(g, 0), w);
     if constexpr (PIXELS == 2) levels[0] |= level(pixel_of(g, 1), w) << 8;
   }
   return *reinterpret_cast<const unit *>(levels);
+}
+
+__device__ __forceinline__ unit levels_of(const group &g, const weights &w) {
+  constexpr bool ALWAYS = ARITH == ARITH_fixed || ARITH == ARITH_hundredths;
+  return ALWAYS || w.in_range ? levels_in<true>(g, w) : levels_in<false>(g, w);
 }
 
 __device__ __forceinline__ unit load(const unit *p) {
