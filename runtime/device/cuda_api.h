@@ -29,7 +29,7 @@
 /* clang-format on */
 
 #if CUDA_VERSION >= 12000
-#define CUDA_OPTIONAL_12(X) X(cuTensorMapEncodeTiled)
+#define CUDA_OPTIONAL_12(X) X(cuTensorMapEncodeTiled) X(cuTensorMapEncodeIm2col)
 #else
 #define CUDA_OPTIONAL_12(X)
 #endif

@@ -27,19 +27,37 @@ static CUtensorMapSwizzle tensor_swizzle(int nbytes) {
                          : CU_TENSOR_MAP_SWIZZLE_NONE;
 }
 
+static CUtensorMapFloatOOBfill tensor_fill(const rt_tensor *t) {
+  return t->nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE;
+}
+
+static CUresult encode_tiled(const cuda_api *api, const rt_tensor *t, rt_tensor_map *map) {
+  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  return api->cuTensorMapEncodeTiled((CUtensorMap *)map, tensor_type(t->type), (cuuint32_t)t->rank,
+                                     (void *)(uintptr_t)t->at, (const cuuint64_t *)t->dims,
+                                     (const cuuint64_t *)t->strides, t->box, steps,
+                                     CU_TENSOR_MAP_INTERLEAVE_NONE, tensor_swizzle(t->swizzle),
+                                     CU_TENSOR_MAP_L2_PROMOTION_L2_256B, tensor_fill(t));
+}
+
+static CUresult encode_im2col(const cuda_api *api, const rt_tensor *t, rt_tensor_map *map) {
+  const cuuint32_t steps[5] = {1, 1, 1, 1, 1};
+  return api->cuTensorMapEncodeIm2col(
+      (CUtensorMap *)map, tensor_type(t->type), (cuuint32_t)t->rank, (void *)(uintptr_t)t->at,
+      (const cuuint64_t *)t->dims, (const cuuint64_t *)t->strides, t->lower, t->upper, t->box[0],
+      t->pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, tensor_swizzle(t->swizzle),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, tensor_fill(t));
+}
+
 int cuda_tensor_map(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e) {
-  cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   _Static_assert(sizeof *map == sizeof(CUtensorMap), "a tensor map has 128 bytes");
-  if (!cuda_of(d)->api.cuTensorMapEncodeTiled) {
+  const cuda_api *api = &cuda_of(d)->api;
+  if (t->pixels ? !api->cuTensorMapEncodeIm2col : !api->cuTensorMapEncodeTiled) {
     return err_set(e, ERR_DEVICE, "this driver has no tensor maps: it is older than CUDA 12.0");
   }
   ENTER(d, e);
-  CUresult r = cuda_of(d)->api.cuTensorMapEncodeTiled(
-      (CUtensorMap *)map, tensor_type(t->type), (cuuint32_t)t->rank, (void *)(uintptr_t)t->at,
-      (const cuuint64_t *)t->dims, (const cuuint64_t *)t->strides, t->box, steps,
-      CU_TENSOR_MAP_INTERLEAVE_NONE, tensor_swizzle(t->swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-      t->nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
-             : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult r = (t->pixels ? encode_im2col : encode_tiled)(api, t, map);
   if (r == CUDA_ERROR_INVALID_VALUE) {
     return err_set(
         e, ERR_USAGE,

@@ -683,3 +683,29 @@ GLOBAL tile(const __grid_constant__ map tensor, const __grid_constant__ map othe
     asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
   }
 }
+
+// copies a column of pixels from (c, x, y, image) on, moved by (dx, dy), to out; stores it unmoved to `other`
+GLOBAL column(const __grid_constant__ map tensor, const __grid_constant__ map other, int c, int x, int y, int image,
+              unsigned short dx, unsigned short dy, unsigned nbytes, unsigned *out) {
+  __shared__ __align__(1024) unsigned s[4096];
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&m, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    expect(&m, nbytes);
+    asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], "
+                 "[%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(shared(s)), "l"(&tensor), "r"(shared(&m)), "r"(c),
+                 "r"(x), "r"(y), "r"(image), "h"(dx), "h"(dy) : "memory");
+  }
+  __syncthreads();
+  wait(&m, 0);
+  for (int i = t; i < nbytes / 4; i += 32) out[i] = s[i];
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::
+                 "l"(&other), "r"(shared(s)), "r"(c), "r"(x), "r"(y), "r"(image) : "memory");
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+  }
+}

@@ -546,6 +546,132 @@ TEST(tiles_are_right) {
   fixture_close(&k);
 }
 
+/* ---- im2col: columns of pixels of images ---- */
+
+enum { IC = 8, IX = 5, IY = 4, IN = 3, IMAGES = IC * IX * IY * IN };
+
+typedef struct column {
+  int at[4], filter[2], pixels, lower[2], upper[2], swizzle;
+} column;
+
+/* A filter of 3 x 3 with a border of 1 has a box from -1 to the last pixel less 1. */
+static const column columns[] = {
+    {{0, 0, 0, 0}, {0, 0}, 8, {0, 0}, {0, 0}, 0},
+    {{4, 3, 2, 0}, {0, 0}, 40, {0, 0}, {0, 0}, 0},
+    {{0, -1, -1, 0}, {1, 1}, 60, {-1, -1}, {-1, -1}, 0},
+    {{0, -1, -1, 1}, {0, 0}, 30, {-1, -1}, {-1, -1}, 32},
+    {{4, 2, 1, 2}, {2, 0}, 24, {-1, -1}, {-1, -1}, 0},
+    {{0, 1, 1, 0}, {0, 2}, 7, {1, 1}, {-1, -1}, 32},
+};
+
+static float *image_at(float *images, int c, int x, int y, int n) {
+  const bool inside = c < IC && x >= 0 && x < IX && y >= 0 && y < IY && n < IN;
+  return inside ? &images[((n * IY + y) * IX + x) * IC + c] : NULL;
+}
+
+/* The pixel after one in the box: the next of its row, else of the next row, else of the next image. */
+static void next_pixel(const column *t, int at[4]) {
+  const int extent[] = {IX, IY};
+  for (int d = 0; d < 2; d++) {
+    if (++at[1 + d] < extent[d] + t->upper[d]) {
+      return;
+    }
+    at[1 + d] = t->lower[d];
+  }
+  at[3]++;
+}
+
+static void check_column(const column *t, int channels, float *images, const float *have,
+                         float *stored) {
+  int at[4] = {t->at[0], t->at[1], t->at[2], t->at[3]};
+  for (int i = 0; i < t->pixels; i++, next_pixel(t, at)) {
+    for (int c = 0; c < channels; c++) {
+      const int byte = 4 * (i * channels + c), rows = t->swizzle / 16;
+      const float got = have[(byte ^ (rows ? (byte >> 7 & (rows - 1)) << 4 : 0)) / 4];
+      const float *want =
+          image_at(images, at[0] + c, at[1] + t->filter[0], at[2] + t->filter[1], at[3]);
+      float *to = image_at(stored, at[0] + c, at[1], at[2], at[3]);
+      assert_true(got == (want ? *want : 0));
+      assert_true(!to || *to == got);
+      if (to) {
+        *to = -1;
+      }
+    }
+  }
+  for (int i = 0; i < IMAGES; i++) {
+    assert_true(stored[i] == -1);
+  }
+}
+
+static void copy_column(const column *t) {
+  const int channels = t->swizzle ? t->swizzle / 4 : 4;
+  static float images[IMAGES], stored[IMAGES], have[4096];
+  for (int i = 0; i < IMAGES; i++) {
+    images[i] = (float)(i + 1);
+    stored[i] = -1;
+  }
+  rt_tensor x = {.type = DTYPE_f32,
+                 .rank = 4,
+                 .dims = {IC, IX, IY, IN},
+                 .strides = {4 * IC, 4 * IC * IX, 4 * IC * IX * IY},
+                 .box = {(uint32_t)channels},
+                 .swizzle = t->swizzle,
+                 .pixels = (uint32_t)t->pixels,
+                 .lower = {t->lower[0], t->lower[1]},
+                 .upper = {t->upper[0], t->upper[1]}};
+  const rt_ptr from = fixture_copy(&k, images, sizeof images),
+               to = fixture_copy(&k, stored, sizeof stored), out = fixture_alloc(&k, sizeof have);
+  rt_tensor_map maps[2];
+  uint32_t nbytes = (uint32_t)(t->pixels * channels * 4);
+  uint16_t dx = (uint16_t)t->filter[0], dy = (uint16_t)t->filter[1];
+  int at[4];
+  memcpy(at, t->at, sizeof at);
+  void *args[] = {&maps[0], &maps[1], &at[0], &at[1],  &at[2],
+                  &at[3],   &dx,      &dy,    &nbytes, (void *)(uintptr_t)&out};
+  x.at = from;
+  fixture_ok(&k, k.d->ops->tensor_map(k.d, &x, &maps[0], &k.e));
+  x.at = to;
+  fixture_ok(&k, k.d->ops->tensor_map(k.d, &x, &maps[1], &k.e));
+  fixture_ok(&k, fixture_launch(&k, "column", 1, 32, 0, args));
+  fixture_read(&k, have, out, nbytes);
+  fixture_read(&k, stored, to, sizeof stored);
+  check_column(t, channels, images, have, stored);
+  k.d->ops->release(k.d, from);
+  k.d->ops->release(k.d, to);
+  k.d->ops->release(k.d, out);
+}
+
+TEST(columns_are_right) {
+  rt_tensor_map maps[2];
+  rt_tensor bad = {.type = DTYPE_f32,
+                   .rank = 4,
+                   .at = 4096,
+                   .dims = {IC, IX, IY, IN},
+                   .strides = {4 * IC, 4 * IC * IX, 4 * IC * IX * IY},
+                   .box = {4, 1, 1, 1},
+                   .pixels = 8,
+                   .upper = {-IX}}; /* an empty box */
+  open_device_fixture();
+  fixture_cuda_file(&k, path);
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    copy_column(&columns[i]);
+  }
+  assert_int_equal(k.d->ops->tensor_map(k.d, &bad, &maps[0], &k.e), ERR_USAGE);
+  bad.upper[0] = 0;
+  bad.pixels = 0; /* a map of tiles */
+  if (rt_emu_is(k.d)) {
+    int zero = 0, nbytes = 16;
+    uint16_t none = 0;
+    rt_ptr out = fixture_alloc(&k, 64);
+    void *args[] = {&maps[0], &maps[0], &zero, &zero, &zero, &zero, &none, &none, &nbytes, &out};
+    k.e = (err){0};
+    fixture_ok(&k, k.d->ops->tensor_map(k.d, &bad, &maps[0], &k.e));
+    assert_int_equal(fixture_launch(&k, "column", 1, 32, 0, args), ERR_LAUNCH);
+    assert_non_null(strstr(k.e.message, "copies columns (im2col) by a tensor map of tiles"));
+  }
+  fixture_close(&k);
+}
+
 int main(int argc, char **argv) {
   device = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : device;
   return tests_run();

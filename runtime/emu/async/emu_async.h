@@ -17,9 +17,10 @@ typedef struct emu_bulk {
   uint32_t barrier;
   emu_tensor_map map; /* rank 0: a copy of bytes */
   int32_t at[5];
-  int reduction;    /* ATOM_... + 1; 0: a copy */
-  emu_type type;    /* of a reduction */
-  uint8_t data[32]; /* of BULK_WORD */
+  uint16_t filter[3]; /* of a column: added to the pixels of dimensions 1, 2, ... */
+  int reduction;      /* ATOM_... + 1; 0: a copy */
+  emu_type type;      /* of a reduction */
+  uint8_t data[32];   /* of BULK_WORD */
 } emu_bulk;
 
 /* emu_bulk_deliver -- do the bulk copies that the block has issued; RUN_PICK: there were some */

@@ -23,23 +23,41 @@ enum { CHUNK = 16, TENSOR_ALIGN = 128 };
 /* ---- tiles ---- */
 
 static uint64_t box_nbytes(const emu_tensor_map *m) {
-  uint64_t n = m->element_nbytes;
-  for (int d = 0; d < m->rank; d++) {
-    n *= m->box[d];
+  return emu_tensor_rows(m) * m->box[0] * m->element_nbytes;
+}
+
+/* Coordinates of pixel `i` of a column: from b->at on through the box of pixels, then through the next
+ * of the last dimension. src: PTX ISA 9.0, 5.5.4 (im2col mode). */
+static void pixel_at(const emu_bulk *b, uint64_t i, int64_t at[5]) {
+  const emu_tensor_map *m = &b->map;
+  const int last = m->rank - 1;
+  int64_t carry = (int64_t)i;
+  for (int d = 1; d < last; d++) {
+    const int64_t low = m->lower[d - 1], extent = (int64_t)m->dims[d] + m->upper[d - 1] - low;
+    const int64_t place = b->at[d] - low + carry;
+    const int64_t within = (place % extent + extent) % extent;
+    carry = (place - within) / extent;
+    at[d] = low + within + b->filter[d - 1];
   }
-  return n;
+  at[last] = b->at[last] + carry;
 }
 
 /* address of a row of the box; false: the row is outside the tensor */
 static bool row_of(const emu_bulk *b, uint64_t row, uint64_t *address) {
   const emu_tensor_map *m = &b->map;
+  int64_t at[5];
   bool inside = true;
   *address = m->address;
+  if (m->pixels) {
+    pixel_at(b, row, at);
+  }
   for (int d = 1; d < m->rank; d++) {
-    int64_t at = (int64_t)b->at[d] + (int64_t)(row % m->box[d]);
-    row /= m->box[d];
-    inside &= at >= 0 && (uint64_t)at < m->dims[d];
-    *address += inside ? (uint64_t)at * m->strides[d - 1] : 0;
+    if (!m->pixels) {
+      at[d] = (int64_t)b->at[d] + (int64_t)(row % m->box[d]);
+      row /= m->box[d];
+    }
+    inside &= at[d] >= 0 && (uint64_t)at[d] < m->dims[d];
+    *address += inside ? (uint64_t)at[d] * m->strides[d - 1] : 0;
   }
   return inside;
 }
@@ -270,9 +288,18 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
                        "uses a tensor map at 0x%llx that is invalid or does not have %d dimensions",
                        (unsigned long long)address, more->mode[1]);
   }
+  if (!b->map.pixels != !more->mode[4]) {
+    return emu_finding(w, b->in, b->lane, EMU_CALL, "copies %s by a tensor map of %s",
+                       more->mode[4] ? "columns (im2col)" : "a tile",
+                       more->mode[4] ? "tiles" : "columns (im2col)");
+  }
+  for (int d = 0; b->map.pixels && b->op == BULK_LOAD && d < b->map.rank - 2; d++) {
+    const int32_t op = more->ops[more->mode[1] + 1 + d];
+    b->filter[d] = (uint16_t)emu_get(emu_src(w, op), b->lane, 2);
+  }
   for (int d = 0; d < more->mode[1]; d++) {
     b->at[d] = (int32_t)emu_get(emu_src(w, more->ops[d]), b->lane, 4);
-    if (b->op == BULK_STORE && b->at[d] < 0) {
+    if (b->op == BULK_STORE && b->at[d] < 0 && (!d || !b->map.pixels)) {
       return emu_finding(
           w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
           "stores a tile at coordinate %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",

@@ -21,9 +21,9 @@ static int place_address(emu_parser *p, emu_insn *in, int slot, const emu_operan
 
 typedef struct form {
   int op;
-  bool tensor, multicast, policy;
-  int dimensions, reduction; /* reduction: ATOM_... + 1; 0: a copy */
-  emu_type type;             /* of a reduction; of tensors their map gives it */
+  bool tensor, columns, multicast, policy; /* columns: im2col */
+  int dimensions, reduction;               /* reduction: ATOM_... + 1; 0: a copy */
+  emu_type type;                           /* of a reduction; of tensors their map gives it */
 } form;
 
 /* .shared::cluster.global, .shared::cluster.shared::cta or .global.shared::cta */
@@ -66,7 +66,10 @@ static bool take_form(emu_parser *p, form *f) {
   if ((f->tensor && !f->dimensions) || !take_direction(p, f)) {
     return false;
   }
-  emu_mod(p, "tile");
+  f->columns = !emu_mod(p, "tile") && emu_mod(p, f->op == BULK_STORE ? "im2col_no_offs" : "im2col");
+  if (f->columns && f->dimensions < 3) {
+    return false;
+  }
   if (f->reduction && !take_reduction(p, f)) {
     return false;
   }
@@ -87,21 +90,37 @@ static int place_coordinates(emu_parser *p, emu_insn *in, const emu_operand *add
   return 0;
 }
 
+/* how far each pixel of a column is moved: one op for each dimension but the first and last */
+static int place_filter(emu_parser *p, emu_insn *in, const form *f, const emu_operand *list) {
+  const int n = f->dimensions - 2;
+  if (emu_operand_count(list) != n) {
+    return emu_unsupported(p, "wrong number of im2col offsets");
+  }
+  for (int i = 0; i < n; i++) {
+    in->more->bytes[f->dimensions + 1 + i] = 2;
+    TRY(emu_use_operand(p, 6 + f->dimensions + i, emu_operand_at(p, list, i), 2, T_u16));
+  }
+  return 0;
+}
+
 /* Slots: 1 destination, 2 source (of a tensor: the map's address), 3 mbarrier, 4 size. ops:
- * coordinates, then the mask of a multicast. */
+ * coordinates, then the mask of a multicast, then the offsets of columns. */
 static int decode_copy(emu_parser *p, const form *f) {
   const emu_operand *o = p->statement.operands;
   int n = f->op == BULK_STORE ? 2 : 3;
-  n += !f->tensor + f->multicast + f->policy;
+  const bool filter = f->columns && f->op == BULK_LOAD;
+  n += !f->tensor + f->multicast + f->policy + filter;
   TRY(emu_arity(p, n, n));
   emu_insn *in;
-  TRY(emu_begin_more(p, KIND_bulk, EMU_PIPE_lsu, f->dimensions + 1, &in));
+  TRY(emu_begin_more(p, KIND_bulk, EMU_PIPE_lsu,
+                     f->dimensions + 1 + (filter ? f->dimensions - 2 : 0), &in));
   int at = 2;
   const emu_operand *map = f->op == BULK_STORE ? &o[0] : &o[1];
   in->more->mode[0] = f->op;
   in->more->mode[1] = f->dimensions;
   in->more->mode[2] = f->multicast;
   in->more->mode[3] = f->reduction;
+  in->more->mode[4] = f->columns;
   in->type = (uint8_t)f->type;
   in->more->space = SPACE_global;
   TRY(place_address(p, in, 1, &o[0]));
@@ -114,6 +133,7 @@ static int decode_copy(emu_parser *p, const form *f) {
   if (f->op != BULK_STORE) {
     TRY(place_address(p, in, 3, &o[at++]));
   }
+  TRY(filter ? place_filter(p, in, f, &o[at++]) : 0);
   return f->multicast ? emu_use(p, 5 + f->dimensions, at, 2, T_u16) : 0;
 }
 
