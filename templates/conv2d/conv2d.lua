@@ -4,7 +4,7 @@
 -- ALG is the ladder of the cited book, ch. 7: basic and constant read the image from global memory; tile_input and
 -- tile_output keep a tile with its halo in shared memory, with a thread for each of its elements or for each result;
 -- cached_halo leaves the halo to the L2 cache. With register, threads march down columns, and sums slide through their
--- registers; taps in constant memory are operands of the FMAs.
+-- registers; taps in constant memory are operands of the FMAs. ALG=separable does so with a filter that is a product.
 --
 -- The text depends on the radii, but for ALG=basic, on the border and the types, not on other sizes.
 
@@ -25,7 +25,8 @@ local function grid_fits(across, down)
     "ceildiv(MX, " .. across .. ") * ceildiv(MY, " .. down .. ") < 2^31" }
 end
 
-local WHOLE = { "only ALG=basic computes a separable filter's products of taps", "rank == 'full'" }
+local MARCHES = "ALG == 'register' or ALG == 'separable'"
+local WHOLE = { "rank=separable needs ALG=basic, which multiplies the taps, or ALG=separable", "rank == 'full'" }
 local ONE_EACH = { "a thread has one result: OUT_X and OUT_Y are 1", "OUT_X == 1 and OUT_Y == 1" }
 
 local BASIC = {
@@ -67,22 +68,37 @@ local CACHED_HALO = {
 }
 local REGISTER = {
   space = {
-    { "VEC", { 1, 2, 4, 8 }, "elements per load and store" },
-    { "PREFETCH", { 0, 1 }, "rows loaded ahead of the FMAs" },
-    { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+    { "SUMS", { "slide", "stay" }, "sums of all results that a row is part of slide through registers, or OUT_Y stay" },
   },
+  derive = { { "SUMS_ROWS", "sel(SUMS == 'slide', 2 * ry + 1, OUT_Y)" } },
+  default = { SUMS = "slide" },
   require = { WHOLE,
-    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
-    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
-    { "x, y, ldx and ldy are not aligned to VEC elements", "VEC <= align" },
     { "sums and a row exceed the registers",
-      "((2 * ry + 1) * OUT_X + (1 + PREFETCH) * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
-    { "UNROLL rows of TAPS * OUT_X FMAs exceed the instruction cache", "UNROLL * TAPS * OUT_X <= 4096" },
+      "(SUMS_ROWS * OUT_X + (1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
+    { "UNROLL rows of FMAs exceed the instruction cache",
+      "UNROLL * SUMS_ROWS * (2 * rx + 1) * OUT_X <= 2400" },
+    { "SUMS=stay with few sums reads the image too often", "SUMS == 'slide' or OUT_Y * OUT_X >= 4", advice = true },
     { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
-    { "OUT_Y rows are more than y has", "OUT_Y // 2 < max(MY, 4)" },
     grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
-  default = { VEC = 1, PREFETCH = 0, STORE = "plain" },
   source = "conv2d_register.cu", stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)"),
+}
+local SEPARABLE = {
+  require = {
+    { "ALG=separable needs rank=separable", "rank == 'separable'" },
+    { "ALG=separable reads the taps from global or constant memory", "FILTER ~= 'shared'" },
+    { "sums and a row exceed the registers",
+      "((2 * ry + 1) * OUT_X + (1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
+    { "UNROLL rows of FMAs exceed the instruction cache", "UNROLL * (2 * rx + 2 * ry + 2) * OUT_X <= 4096" },
+    { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or 2 * rx + 2 * ry + 2 <= 64" },
+    grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
+  source = "conv2d_separable.cu",
+  stages = {
+    { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" },
+    { constant = "constant_down", from = "fy", nbytes = "(2 * ry + 1) * TAP_NBYTES", when = "FILTER == 'constant'" },
+    { kernel = "conv2d", grid = "ceildiv(MX, BLOCK_X * OUT_X) * ceildiv(MY, BLOCK_Y * OUT_Y)",
+      block = { "BLOCK_X", "BLOCK_Y" }, early = "EARLY and FILTER ~= 'constant'", when = "MX * MY > 0",
+      args = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "fy", "y", "ldy" } },
+  },
 }
 
 -- For sizes without a tuned result: rows slide through registers, with as many rows for a thread as leave each
@@ -98,11 +114,22 @@ for _, vec in ipairs { 4, 2, 1 } do
     local large = aligned .. " and MX * MY >= dev_sms * 2048 * " .. rows
     suggest(large .. " and TAPS <= 9 and " .. rows .. " <= 32",
       { ALG = "register", BLOCK_X = 64, BLOCK_Y = 2, OUT_X = 4, OUT_Y = rows, VEC = vec, UNROLL = 4 })
-    suggest(large .. " and TAPS > 9",
+    suggest(large .. " and TAPS > 9 and TAPS <= 400",
       { ALG = "register", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, VEC = vec })
+  end
+  for _, rows in ipairs { 128, 64, 32, 16, 8, 4 } do
+    local large = "min(align, 16 // NBYTES) >= " .. vec .. " and MX * MY >= dev_sms * 2048 * " .. rows
+    suggest("rank == 'separable' and " .. large,
+      { ALG = "separable", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, VEC = vec })
   end
   suggest(aligned .. " and MX * MY <= 2^17 and TAPS <= 49",
     { ALG = "register", BLOCK_X = 32, BLOCK_Y = 2, OUT_X = vec, OUT_Y = 1, VEC = vec })
+end
+for _, vec in ipairs { 4, 2, 1 } do
+  for _, rows in ipairs { 4, 2, 1 } do
+    suggest("rank == 'full' and min(align, 16 // NBYTES) >= " .. vec, { ALG = "register", SUMS = "stay",
+      FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, VEC = vec })
+  end
 end
 suggest("rank == 'full'",
   { ALG = "tile_output", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 8, OUT_X = 4, OUT_Y = 4 })
@@ -155,17 +182,20 @@ return {
   },
 
   space = {
-    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register" },
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable" },
       "where threads read the image from, and how many results each has" },
     { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
     { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x" },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y" },
     { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x" },
     { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256 }, "and along y" },
-    { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter, with ALG=register of the image" },
+    { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter; with ALG=register and separable rows loaded together" },
     { "PAD", { 0, 1 }, "elements between rows of a tile in shared memory",
       when = "ALG == 'tile_input' or ALG == 'tile_output' or ALG == 'cached_halo'" },
     { "READ", { "plain", "nc" }, "how the image is loaded: .nc takes it for constant" },
+    { "VEC", { 1, 2, 4, 8 }, "elements per load and store", when = MARCHES },
+    { "PREFETCH", { 0, 1 }, "groups of UNROLL rows loaded ahead of the FMAs", when = MARCHES },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES },
   },
 
   derive = {
@@ -176,7 +206,7 @@ return {
     { "MY", MY },
     { "RX", "rx" },
     { "RY", "ry" },
-    { "TAPS", "(2 * rx + 1) * (2 * ry + 1)" },
+    { "TAPS", "(2 * rx + 1) * sel(rank == 'full', 2 * ry + 1, 1)" }, -- of f
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
@@ -188,18 +218,21 @@ return {
     { "the filter exceeds constant memory of 64 KB",
       "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
     { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
-    { "UNROLL exceeds the rows of the filter", "ALG == 'register' or UNROLL < 2 * (2 * ry + 1)" },
+    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
+    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
+    { "x, y, ldx and ldy are not aligned to VEC elements", "VEC <= align" },
+    { "OUT_Y is at least twice the rows of y", "OUT_Y // 2 < max(MY, 8)" },
+    { "UNROLL exceeds the rows of the filter", MARCHES .. " or UNROLL < 2 * (2 * ry + 1)" },
     { "UNROLL rows of taps are too many",
-      "ALG == 'register' or UNROLL == 1 or UNROLL * (2 * rx + 1) * OUT_X * OUT_Y <= 4096" },
+      MARCHES .. " or UNROLL == 1 or UNROLL * (2 * rx + 1) * OUT_X * OUT_Y <= 4096" },
   },
 
   default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 1, OUT_Y = 1, UNROLL = 1, PAD = 0,
-    READ = "plain" },
-
+    READ = "plain", VEC = 1, PREFETCH = 0, STORE = "plain" },
   untuned = SUGGESTED,
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
-    cached_halo = CACHED_HALO, register = REGISTER },
+    cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE },
 
   reference = {
     stages = {
@@ -215,13 +248,14 @@ return {
 
   -- Each of TAPS products and sums rounds by at most half a unit of the sum of magnitudes; of an f16, also the result.
   tolerance = { bound = "magnitude", abs = "sel(dtype == 'f16', 2^-24, 0)",
-    factor = "(TAPS + 3) * sel(dtype == 'f64', 2^-52, 2^-24) + sel(dtype == 'f16', 2^-11, 0)" },
+    factor = "((2 * rx + 1) * (2 * ry + 1) + 3) * sel(dtype == 'f64', 2^-52, 2^-24) + sel(dtype == 'f16', 2^-11, 0)" },
 
-  flops = "2 * TAPS * MX * MY",
+  flops = "2 * sel(rank == 'full', TAPS, 2 * rx + 2 * ry + 2) * MX * MY",
   bytes = "(nx * ny + MX * MY) * NBYTES",
 
   sizes = {
     emu = { "nx=64 ny=37", "nx=3 ny=2 rx=3 border=mirror", "nx=33 ny=20 rx=1 ry=2 border=valid dtype=f16", "nx=0 ny=5",
+      "nx=40 ny=25 rx=2 ry=1 rank=separable",
       "nx=20 ny=7 rx=0 ry=1 border=replicate dtype=f64 rank=separable" },
     test = { "nx=1 ny=1", "nx=5 ny=0", "nx=4 ny=9 rx=2 border=valid", "nx=1001 ny=777",
       "nx=1024 ny=300 rx=4 border=mirror", "nx=512 ny=512 rx=8 border=valid",

@@ -6,8 +6,8 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(box_blur) X(conv2d) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv) X(histogram)      \
-  X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy)        \
+  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv)          \
+  X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy)        \
   X(scan) X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil)              \
   X(transpose) X(vector_add)
 /* clang-format on */
@@ -88,6 +88,8 @@ static const struct {
     {"stencil", "nx=2147483647 ny=1 nz=1 steps=1000000 order=4 shape=box dtype=f64 align=1"},
     {"stencil", "nx=1 ny=2147483647 dims=2 border=periodic order=3"},
     {"stencil", "nx=1 ny=1 nz=2147483647 steps=0"},
+    {"conv1d", "nx=0 rx=8191"},
+    {"conv1d", "nx=2147352576 rx=8191 dtype=f64 border=mirror align=1"},
     {"conv2d", "nx=0 ny=0 rx=0"},
     {"conv2d", "nx=2147352576 ny=1 rx=127 border=valid rank=separable align=1"},
     {"conv2d", "nx=1 ny=2147352576 rx=127 border=mirror dtype=f64"},

@@ -129,6 +129,7 @@ static const struct {
     {"ripple", "dim=20", "128.0f)), 255,", "128.0f)), 254,", "400 elements"},
     {"ripple", "dim=20", "TURN), -phase)", "TURN), phase)", "elements are wrong"},
     {"box_blur", "width=70 height=9 border=mirror", "period - at", "period - at - 1", "dst["},
+    {"conv1d", "nx=200 border=replicate", "n - 1)", "n - 2)", "y["},
     {"conv2d", "nx=20 ny=9 border=mirror", "period - i)", "period - i - 1)", "y["},
     {"rgb_to_grey", "width=70 height=9", "widen(colour<1>", "widen(colour<2>", "dst["},
     {"julia", "width=20 iterations=40", "STEPS - 1; s++", "STEPS - 2; s++", "elements are wrong"},

@@ -1,0 +1,169 @@
+-- conv1d: y = the convolution of a line with a filter of 2 rx + 1 taps, without turning the filter:
+-- y[i] = sum of f[j] * x[i + j - rx].
+--
+-- ALG is the ladder of the cited book, ch. 7, as in conv2d. With register, threads have several neighbouring results,
+-- and load the elements under the filter once for all of them, in vectors.
+--
+-- The text depends on the radius, but for ALG=basic, on the border and the types, not on nx.
+
+local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
+local MX = "sel(border == 'valid', max(0, nx - 2 * rx), nx)"
+
+local function stages(across, smem)
+  return {
+    { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" },
+    { kernel = "conv1d", grid = "ceildiv(MX, " .. across .. ")", block = "BLOCK", smem = smem,
+      early = "EARLY and FILTER ~= 'constant'", when = "MX > 0", args = { "nx", { "i32", "MX" }, "x", "f", "y" } },
+  }
+end
+
+local ONE_EACH = { "a thread has one result: OUT_X is 1", "OUT_X == 1" }
+
+local BASIC = {
+  require = { ONE_EACH, { "ALG=basic reads the filter from global memory", "FILTER == 'global'" } },
+  source = "conv1d_basic.cu",
+  stages = {
+    { kernel = "conv1d", grid = "ceildiv(MX, BLOCK)", block = "BLOCK", early = "EARLY", when = "MX > 0",
+      args = { "nx", "rx", { "i32", "MX" }, "x", "f", "y" } },
+  },
+}
+local CONSTANT = {
+  require = { ONE_EACH, { "ALG=constant reads the filter from constant memory", "FILTER == 'constant'" } },
+  source = "conv1d_constant.cu", stages = stages("BLOCK"),
+}
+local TILE_INPUT = {
+  require = { ONE_EACH, { "a block has no results beside its halo", "BLOCK > 2 * rx" } },
+  source = "conv1d_tile_input.cu", stages = stages("(BLOCK - 2 * rx)"),
+}
+local TILE_OUTPUT = {
+  derive = { { "SMEM", "(BLOCK * OUT_X + 2 * rx) * WIDE_NBYTES" } },
+  require = { { "the tile exceeds the shared memory of a block",
+    "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" } },
+  source = "conv1d_tile_output.cu", stages = stages("(BLOCK * OUT_X)", "SMEM"),
+}
+local CACHED_HALO = { require = { ONE_EACH }, source = "conv1d_cached_halo.cu", stages = stages("BLOCK") }
+local REGISTER = {
+  space = {
+    { "VEC", { 1, 2, 4, 8 }, "elements per load and store" },
+    { "CHUNK", { 16, 32, 64, 128 }, "taps whose elements are in registers at a time" },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+  },
+  require = {
+    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
+    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
+    { "x and y are not aligned to VEC elements", "VEC <= align" },
+    { "CHUNK is at least twice the taps", "CHUNK == 16 or CHUNK // 2 < TAPS" },
+    { "CHUNK taps exceed the registers", "(min(CHUNK, TAPS) + 2 * OUT_X) * WIDE_NBYTES <= 700" },
+    { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
+    { "UNROLL makes no difference with ALG=register", "UNROLL == 1" },
+  },
+  default = { VEC = 1, CHUNK = 16, STORE = "plain" },
+  source = "conv1d_register.cu", stages = stages("(BLOCK * OUT_X)"),
+}
+
+-- For sizes without a tuned result: vectors of 16 bytes, and the elements of up to 64 taps in registers.
+local SUGGESTED = {}
+local function suggest(when, config)
+  config.when = when
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+for _, vec in ipairs { 8, 4, 2, 1 } do
+  local aligned = "min(align, 16 // NBYTES) == " .. vec
+  local out = math.max(vec, 4)
+  suggest(aligned .. " and TAPS <= 32", { ALG = "register", FILTER = "global", BLOCK = 256, OUT_X = out, VEC = vec,
+    CHUNK = 32 })
+  suggest(aligned .. " and TAPS <= 32", { ALG = "register", FILTER = "global", BLOCK = 256, OUT_X = out, VEC = vec })
+  suggest(aligned .. " and TAPS <= 128 and TAPS > 64", { ALG = "register", FILTER = "constant", BLOCK = 128,
+    OUT_X = out, VEC = vec, CHUNK = 128 })
+  suggest(aligned, { ALG = "register", FILTER = "constant", BLOCK = 128, OUT_X = out, VEC = vec, CHUNK = 64 })
+  suggest(aligned, { ALG = "register", FILTER = "constant", BLOCK = 128, OUT_X = out, VEC = vec, CHUNK = 32 })
+end
+
+return {
+  name = "conv1d",
+  version = 1,
+  brief = "convolves a line with a filter",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 7",
+
+  problem = {
+    { "nx", 0, 2^31 - 2^17, default = 2^24, brief = "elements of x" },
+    { "rx", 0, 8191, default = 2, brief = "radius: the filter has 2 rx + 1 taps" },
+    { "border", { "zero", "replicate", "mirror", "valid" }, default = "zero",
+      like = { replicate = "zero", mirror = "zero", valid = "zero" },
+      brief = "what elements beyond x count as; valid: only results that need none" },
+    { "dtype", { "f32", "f64", "f16" }, default = "f32", brief = "type of the elements; sums of f16 are f32" },
+    { "ftype", { "f32", "f64" }, default = "sel(dtype == 'f64', 'f64', 'f32')", brief = "type of the filter" },
+    { "align", { 8, 4, 2, 1 }, default = 8, brief = "elements that x and y are aligned to" },
+  },
+
+  args = {
+    { "nx", "i32", value = "nx" },
+    { "rx", "i32", value = "rx" },
+    { "x", "dtype", "in", count = "nx", fill = { "uniform", -1, 1 } },
+    { "f", "ftype", "in", count = "2 * rx + 1", fill = { "uniform", -1, 1 } },
+    { "y", "dtype", "out", count = MX, brief = "not x itself" },
+  },
+
+  call = { "nx", "rx", "border", "dtype", "x", "f", "y", ftype = "sel(dtype == 'f64', 'f64', 'f32')",
+    align = "min(pow2div(x // (" .. NBYTES .. "), 8), pow2div(y // (" .. NBYTES .. "), 8))" },
+
+  space = {
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register" },
+      "where threads read the line from, and how many results each has" },
+    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
+    { "BLOCK", { 32, 64, 128, 256, 512, 1024 }, "threads of a block" },
+    { "OUT_X", { 1, 2, 4, 8, 16 }, "results of a thread" },
+    { "UNROLL", { 1, 4, 16 }, "unrolled taps" },
+    { "READ", { "plain", "nc" }, "how the line is loaded: .nc takes it for constant" },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES },
+    { "WIDE_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of a number in registers
+    { "TAP_NBYTES", "sel(ftype == 'f64', 8, 4)" },
+    { "MX", MX }, -- results
+    { "RX", "rx" },
+    { "TAPS", "2 * rx + 1" },
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+  },
+
+  require = {
+    { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
+    { "BLOCK * OUT_X is at least twice y", "BLOCK * OUT_X // 2 < max(MX, 512)" },
+    { "the filter exceeds constant memory of 64 KB", "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
+    { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
+    { "UNROLL is at least twice the taps", "UNROLL < 2 * TAPS" },
+  },
+
+  default = { ALG = "basic", FILTER = "global", BLOCK = 128, OUT_X = 1, UNROLL = 1, READ = "plain" },
+  untuned = SUGGESTED,
+
+  algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
+    cached_halo = CACHED_HALO, register = REGISTER },
+
+  reference = {
+    stages = {
+      { kernel = "reference", grid = "max(1, min(65536, ceildiv(MX, 256)))", block = 256,
+        args = { "nx", "rx", { "i32", "MX" }, "x", "f", "y", "magnitude" } },
+    },
+    workspace = { { "magnitude", "f64", "MX" } },
+    source = "conv1d_reference.cu",
+  },
+
+  cases = { {} },
+
+  -- Each of TAPS products and sums rounds by at most half a unit of the sum of magnitudes; of an f16, also the result.
+  tolerance = { bound = "magnitude", abs = "sel(dtype == 'f16', 2^-24, 0)",
+    factor = "(TAPS + 2) * sel(dtype == 'f64', 2^-52, 2^-24) + sel(dtype == 'f16', 2^-11, 0)" },
+
+  flops = "2 * TAPS * MX",
+  bytes = "(nx + MX) * NBYTES",
+
+  sizes = {
+    emu = { "nx=2000", "nx=3 rx=5 border=mirror", "nx=1001 rx=20 border=replicate dtype=f16 align=1",
+      "nx=700 rx=40 border=valid dtype=f64", "nx=0" },
+    test = { "nx=1", "nx=4 rx=2 border=valid", "nx=100003 rx=7", "nx=2^20 rx=32 border=mirror", "nx=50000 rx=8191",
+      "nx=65536 rx=3 border=valid dtype=f16", "nx=30001 rx=100 dtype=f64 border=replicate align=1" },
+    bench = { "nx=2^28 rx=1", "nx=2^28 rx=8", "nx=2^28 rx=32", "nx=2^20 rx=8" },
+  },
+}
