@@ -239,9 +239,8 @@ return {
   bytes = "2 * width * height * " .. SIZE,
 
   sizes = {
-    emu = { "width=76 height=62", "width=41 height=23 radius=1 border=replicate", "width=300 height=9 radius=20 border=mirror",
-      "width=64 height=33 radius=2 border=zero align=1", "width=33 height=20 radius=2 dtype=f32",
-      "width=5 height=3 radius=9 border=mirror" },
+    emu = { "width=76 height=62", "width=300 height=9 radius=20 border=mirror",
+      "width=64 height=33 radius=2 border=zero align=1", "width=33 height=20 radius=2 dtype=f32 border=replicate" },
     test = { "width=0 height=0", "width=0 height=3", "width=5 height=0", "width=1 height=1", "width=76 height=62 radius=0",
       "width=1500 height=2000", "width=1021 height=211 align=1 border=mirror", "width=1920 height=300 radius=31",
       "width=512 height=517 radius=15 border=replicate", "width=300 height=200 radius=300 border=zero",
