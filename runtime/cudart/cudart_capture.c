@@ -335,10 +335,13 @@ static bool is_joined(const capture *x) {
   return true;
 }
 
+/* g NULL: the caller has the graph, into which it captured. */
 static cudaError_t finish(cudaStream_t s, cudaGraph_t *g) {
   capture *x;
   const member *m = find_member(s, &x);
-  *g = NULL;
+  if (g) {
+    *g = NULL;
+  }
   if (!m) {
     return cudaErrorIllegalState;
   }
@@ -351,10 +354,10 @@ static cudaError_t finish(cudaStream_t s, cudaGraph_t *g) {
   const cudaError_t error = x->invalid      ? cudaErrorStreamCaptureInvalidated
                             : !is_joined(x) ? cudaErrorStreamCaptureUnjoined
                                             : cudaSuccess;
-  if (!error) {
-    *g = x->graph;
-  } else if (x->own) {
+  if (x->own && (error || !g)) {
     cudart_graph_free(x->graph);
+  } else if (!error && g) {
+    *g = x->graph;
   }
   unlink_capture(x);
   free_capture(x);

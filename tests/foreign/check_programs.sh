@@ -75,6 +75,10 @@ program simpleAtomicIntrinsics 0 "returned OK" "$intro/simpleAtomicIntrinsics/si
 program simpleZeroCopy 0 "0 findings" $intro/simpleZeroCopy/simpleZeroCopy.cu
 program simpleOccupancy 0 "Test PASSED" $intro/simpleOccupancy/simpleOccupancy.cu
 program simpleAssert 99 "simpleAssert.cu:64: assertion" $intro/simpleAssert/simpleAssert.cu
+features=$samples/Samples/3_CUDA_Features
+program simpleCudaGraphs 0 "0 findings; 24 launches" $features/simpleCudaGraphs/simpleCudaGraphs.cu
+program graphConditionalNodes 0 "0 findings" $features/graphConditionalNodes/graphConditionalNodes.cu
+program graphMemoryNodes 0 "Validation PASSED" $features/graphMemoryNodes/graphMemoryNodes.cu
 program bitonic-sort 0 PASS $hecbench/bitonic-sort-cuda/main.cu 10 1
 program stencil1d 0 PASS $hecbench/stencil1d-cuda/stencil_1d.cu 8192 1
 program floydwarshall 0 PASS $hecbench/floydwarshall-cuda/main.cu 64 1 16
