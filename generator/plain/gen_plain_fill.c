@@ -4,10 +4,24 @@
 #include "gen_plain_value.h"
 #include "gen_plain_writer.h"
 
+static size_t trimmed_length(const char *p, size_t n) {
+  while (n && p[n - 1] == ' ') {
+    n--;
+  }
+  return n;
+}
+
+/* The n bytes at p without blanks around them; NULL: out of memory. */
+static const char *trimmed(gen_plain_writer *w, const char *p, size_t n) {
+  const size_t blanks = strspn(p, " ") < n ? strspn(p, " ") : n;
+  return arena_text_n(w->a, p + blanks, trimmed_length(p + blanks, n - blanks));
+}
+
 /* A number, or an expression. */
 static void add_value(gen_plain_writer *w, const char *part) {
-  if (strspn(part, " -0123456789.e") == strlen(part)) {
-    str_add(w->out, part + strspn(part, " "));
+  part += strspn(part, " ");
+  if (*part && strspn(part, " -0123456789.e") == strlen(part)) {
+    str_add(w->out, part);
   } else {
     gen_plain_add_expression(w, part, false);
   }
@@ -16,12 +30,11 @@ static void add_value(gen_plain_writer *w, const char *part) {
 /* "noise", which names a kind, "parts=xyz", which quotes letters, or "width=w" */
 static void add_named(gen_plain_writer *w, const char *part) {
   const size_t n = strcspn(part, "=");
-  part += strspn(part, " ");
   if (!part[n] || !strncmp(part, "parts=", 6)) {
     str_addf(w->out, "%s", part[n] ? "parts = " : "");
     gen_plain_quote(w->out, part[n] ? part + 6 : part);
   } else {
-    str_addf(w->out, "%.*s = ", (int)n, part);
+    str_addf(w->out, "%.*s = ", (int)trimmed_length(part, n), part);
     add_value(w, part + n + 1);
   }
 }
@@ -62,7 +75,7 @@ void gen_plain_add_fill(gen_plain_writer *w, const gen_plain_arg *arg) {
   for (p += n + 1; *p && *p != ')';) {
     const size_t length = gen_plain_part_length(p);
     const bool last = !p[length];
-    const char *part = arena_text_n(w->a, p, length - last);
+    const char *part = trimmed(w, p, length - last);
     str_add(w->out, ", ");
     if (part) {
       (names ? add_named : add_value)(w, part);

@@ -29,9 +29,19 @@ static double brightest(dtype t) {
   return dtype_is_float(t) ? 1 : ldexp(1, bits - dtype_is_signed(t)) - 1;
 }
 
+/* The range of elements; of integers, 32 bits of it. */
+static double highest(dtype t) {
+  const int bits = dtype_nbytes(t) < 4 ? 8 * (int)dtype_nbytes(t) : 32;
+  return dtype_is_float(t) ? 0x1p100 : ldexp(1, bits - dtype_is_signed(t)) - 1;
+}
+
+static double lowest(dtype t) {
+  return dtype_is_float(t) ? -0x1p100 : dtype_is_signed(t) ? -highest(t) - 1 : 0;
+}
+
 static void image(gen_instance *g, const gen_generator_rule *x, gen_datum *d) {
   double *n = d->generator.numbers;
-  const double most = dtype_is_float(d->type) ? 0x1p100 : 0x1p31;
+  const double most = highest(d->type);
   const gen_expr *const *from = x->numbers;
   n[GEN_IMAGE_WIDTH] = whole(g, from[GEN_IMAGE_WIDTH], 0, 0, x, "the width");
   n[GEN_IMAGE_HEIGHT] = whole(g, from[GEN_IMAGE_HEIGHT], 0, 0, x, "the height");
@@ -40,7 +50,7 @@ static void image(gen_instance *g, const gen_generator_rule *x, gen_datum *d) {
   const double row = n[GEN_IMAGE_WIDTH] * n[GEN_IMAGE_CHANNELS];
   n[GEN_IMAGE_PITCH] = whole(g, from[GEN_IMAGE_PITCH], row, row, x, "the pitch in elements");
   n[GEN_IMAGE_CELL] = whole(g, from[GEN_IMAGE_CELL], 8, 1, x, "the side of a cell");
-  n[GEN_IMAGE_LEAST] = number(g, from[GEN_IMAGE_LEAST], 0, -most, most, x, "least");
+  n[GEN_IMAGE_LEAST] = number(g, from[GEN_IMAGE_LEAST], 0, lowest(d->type), most, x, "least");
   n[GEN_IMAGE_MOST] =
       number(g, from[GEN_IMAGE_MOST], brightest(d->type), n[GEN_IMAGE_LEAST], most, x, "most");
 }
@@ -95,15 +105,16 @@ void gen_generate(gen_instance *g, const gen_generator_rule *x, gen_datum *d) {
   const size_t n = strlen(x->parts);
   memcpy(d->generator.parts, x->parts, n);
   if (d->count % n) {
-    gen_fail(&g->t->box, ERR_TEMPLATE, x->at, "%llu elements are not %zu parts each",
+    gen_fail(&g->t->box, ERR_TEMPLATE, x->at, "%llu elements are not a multiple of the %zu parts",
              (unsigned long long)d->count, n);
   }
   if (!dtype_is_float(d->type)) {
-    gen_fail(&g->t->box, ERR_TEMPLATE, x->at, "places are floating-point numbers, not of %s",
-             dtype_name(d->type));
+    gen_fail(&g->t->box, ERR_TEMPLATE, x->at,
+             "places are floating-point numbers; the buffer is of %s", dtype_name(d->type));
   }
   if (x->n_size == 2 && strpbrk(x->parts, "ri")) {
-    gen_fail(&g->t->box, ERR_TEMPLATE, x->at, "the phantom of parts r and i has three dimensions");
+    gen_fail(&g->t->box, ERR_TEMPLATE, x->at,
+             "parts r and i are of a phantom in three dimensions: give three sizes");
   }
   place(g, x, d);
 }

@@ -141,6 +141,13 @@ END
 prints 'fill = { "image", "checker", width = "w", height = 3, pitch = "w + 4", cell = 2 }' "$autotune" emit "$folder/grid.cu" --template
 prints 'fill = { "points", "uniform", parts = "xyz", size = "max(w, 2)" }' "$autotune" emit "$folder/grid.cu" --template
 prints " 0 wrong" "$autotune" check "$folder/grid.cu"
+cp "$folder/grid.cu" "$folder/blanks.cu"
+sed -i 's/image(checker,width=w,height=3,/image( checker , width = w, height=3,/' "$folder/blanks.cu"
+prints 'fill = { "image", "checker", width = "w", height = 3, pitch' "$autotune" emit "$folder/blanks.cu" --template
+sed -i 's/width = w,/width=,/' "$folder/blanks.cu"
+refuses 1 "an expression is empty" "$autotune" check "$folder/blanks.cu"
+sed -i 's/width=,/width=w,most=256,/' "$folder/blanks.cu"
+refuses 1 "most is 256; it can be 0 to 255" "$autotune" check "$folder/blanks.cu"
 sed -i 's/checker,/chequer,/' "$folder/grid.cu"
 refuses 1 "there is no image 'chequer'; did you mean 'checker'?" "$autotune" check "$folder/grid.cu"
 

@@ -636,7 +636,7 @@ TEST(generators_are_checked) {
   static const char *const wrong[][2] = {
       {"{ 'image', 'ramp', width = 9, height = 3, pitch = 8 }", "the pitch in elements is 8"},
       {"{ 'image', 'ramp', width = 2.5, height = 3 }", "the width is 2.5, not a whole number"},
-      {"{ 'points', 'equal', parts = 'xyz' }", "100 elements are not 3 parts each"},
+      {"{ 'points', 'equal', parts = 'xyz' }", "100 elements are not a multiple of the 3 parts"},
       {"{ 'points', 'cluster', parts = 'x', spread = 2 }", "the spread is 2; it can be 0 to 1"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     const gen_data *d;
