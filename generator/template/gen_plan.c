@@ -304,7 +304,7 @@ static void add_stage(job *j, const gen_stage *s, const gen_loop *loop, gen_plan
   }
 }
 
-enum { INDEXED_MOST = 16384 }; /* launches */
+enum { INDEXED_MOST = 16384 }; /* launches, of all loops with an index */
 
 /* How often the n stages of a loop with an index run. */
 static uint64_t iterations(job *j, const gen_stage_loop *loop, size_t n) {
@@ -366,12 +366,16 @@ static size_t stages_in_loop(const gen_program *p, size_t first) {
 /* Launches at most. */
 static size_t capacity(job *j) {
   const gen_program *p = j->program;
-  size_t all = 2 * p->n_stages;
+  size_t indexed = 0;
   for (size_t i = 0, n; i < p->n_stages; i += n) {
     n = p->stages[i].loop ? stages_in_loop(p, i) : 1;
-    all += p->stages[i].loop ? n * iterations(j, p->stages[i].loop, n) : 0;
+    indexed += p->stages[i].loop ? n * iterations(j, p->stages[i].loop, n) : 0;
+    if (indexed > INDEXED_MOST) {
+      gen_fail(&j->g->t->box, ERR_TEMPLATE, p->stages[i].at,
+               "loops with an index make more than %d launches in all", INDEXED_MOST);
+    }
   }
-  return all;
+  return 2 * p->n_stages + indexed;
 }
 
 static void add_stages(job *j, gen_plan *out) {

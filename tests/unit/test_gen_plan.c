@@ -126,6 +126,9 @@ TEST(iterations_have_an_index) {
   auto_street many = street_mini(MINI_SET, MINI_INDEXED(""), "n=81930 kind=safe");
   assert_fails(gen_plan_make(many.g, &many.c, &many.a, &p, &many.e), &many.e, ERR_TEMPLATE,
                "it can be 0 to 8192");
+  auto_street both = street_mini(MINI_SET, MINI_INDEXED("") MINI_INDEXED(""), "n=50000 kind=safe");
+  assert_fails(gen_plan_make(both.g, &both.c, &both.a, &p, &both.e), &both.e, ERR_TEMPLATE,
+               "loops with an index make more than 16384 launches in all");
 }
 
 TEST(wrong_loops_are_refused) {
