@@ -97,13 +97,13 @@ typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   const char *sample; /* scalars the caller gives: what tests and timing pass (expression) */
   bool optional;      /* buffers: may be NULL in some problems; so a typed call may leave it out */
   bool host;          /* buffers: in the host's memory in some problems */
-  bool judged;        /* outputs: by the template's checks, not by comparing */
+  bool judged;        /* outputs: by the template's checks alone */
 } gen_arg;
 
 typedef struct gen_check { /* kernels that judge what a launch leaves */
   const char *name;
-  bool of_outputs; /* of such that only checks judge */
-  bool residual;   /* they add up squares; else they count what is wrong */
+  bool of_outputs; /* it judges outputs that are not compared with the reference */
+  bool residual;   /* its kernels add up squares; else they count wrong elements */
 } gen_check;
 
 typedef struct gen_pair { /* a derived value or a requirement */

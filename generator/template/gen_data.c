@@ -89,7 +89,7 @@ static void set_tolerance(job *j, size_t i, gen_datum *d) {
   const gen_tolerance *own = &t->args[i].tolerance, *x = own->abs ? own : &t->tolerance;
   d->tolerance_abs = gen_tolerance_value(j->g, x->abs);
   d->tolerance_rel = gen_tolerance_value(j->g, x->rel);
-  d->error = x->error;
+  d->error = t->pub.args[i].judged ? GEN_ERROR_ELEMENT : x->error;
   if (d->error == GEN_ERROR_BOUND && t->pub.args[i].dir >= GEN_OUT) {
     const gen_workspace *w = &t->reference.workspaces[x->bound];
     d->bound = x->bound;

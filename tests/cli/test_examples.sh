@@ -241,6 +241,8 @@ judged() { # EXAMPLE MISTAKE MESSAGE PROBLEM...
 }
 judged partition 's/y\[front\] = v/y[front] = front == 3 ? 0.1f : v/' "the check 'permutation' finds 1 wrong (case 0)" n=1000 --sample 1
 judged partition 's/y\[front\]/y[n - 1 - front]/; s/y\[n - 1 - back\]/y[back]/' "the check 'partitioned' finds" n=1000 --sample 1
+judged partition 's/tolerance = .*/tolerance = { bound = "b", factor = 1 },/
+s/^  reference = {/&\n    workspace = { { "b", "f64", 1 } },/' "1 right, 0 wrong" n=1000 --sample 1 # of `below`; y is judged
 judged partition 's/"pivot", "y", "below", "wrong"/"y", "below", "wrong"/' "kernel is_partitioned has 5 parameters" n=1000 --sample 1
 judged partition 's/of = "y", //' "the reference: the check 'partitioned' finds" n=1000 --sample 1
 judged partition 's/of = "y", kernel/of = "x", kernel/' "'x' is no output" n=1000

@@ -197,11 +197,11 @@ static void find_bounds(gen_reader *r) {
   for (size_t i = 0; i < t->pub.n_args; i++) {
     gen_tolerance *own = &((gen_arg_rule *)t->args)[i].tolerance;
     find_bound(r, own);
-    n += t->pub.args[i].dir >= GEN_OUT && !own->abs;
+    n += t->pub.args[i].dir >= GEN_OUT && !t->pub.args[i].judged && !own->abs;
   }
   if (t->tolerance.error == GEN_ERROR_BOUND && n > 1) {
     gen_fail(r->b, ERR_TEMPLATE, t->tolerance.at,
-             "there are %zu outputs: give each a tolerance with a bound of its own", n);
+             "%zu outputs are compared: give each a tolerance with a bound of its own", n);
   }
 }
 

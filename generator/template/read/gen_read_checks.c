@@ -26,7 +26,9 @@ static void add_reports(gen_reader *r, gen_program *p) {
 static void judge(gen_reader *r, const char *name) {
   gen_arg *arg = (gen_arg *)gen_arg_find(&r->t->pub, name);
   if (!arg || arg->dir < GEN_OUT) {
-    gen_bad(r, "'%s' is no output; a check is of outputs, which are not compared then", name);
+    gen_bad(r,
+            "'%s' is no output; 'of' names outputs, which the check judges instead of a comparison",
+            name);
   }
   arg->judged = true;
 }
