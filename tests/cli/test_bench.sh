@@ -80,6 +80,7 @@ grep -q "^  one axis at a time  *[0-9.]* us  *1.00 x  BLOCK=" "$folder/out" || c
 grep -q "the filter by instructions and warps leaves [0-9]* of 15; the best point is " "$folder/out" || complain "$(cat "$folder/out")"
 refuses 2 "--search takes two parameters or more" $autotune compare saxpy n=1000 --search BLOCK
 refuses 2 "did you mean 'VEC'" $autotune compare saxpy n=1000 --search BLOCK,VEK
+refuses 2 "--search names VEC twice" $autotune compare saxpy n=1000 --search VEC,BLOCK,VEC
 refuses 2 "leave out --by" $autotune compare saxpy n=1000 --search BLOCK,VEC --by VEC
 prints "BLOCK" $autotune compare saxpy --by BLOCK --sizes 1000,2000 --budget 2 --quiet --plot "$folder/steps.svg"
 [ "$(grep -c '^n=.*us\*' "$folder/out")" = 2 ] || complain "no best in every row: $(cat "$folder/out")"

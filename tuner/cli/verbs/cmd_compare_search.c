@@ -39,6 +39,11 @@ static int add_axis(study *x, const char *name, err *e) {
     return err_set(e, ERR_USAGE, "--search takes at most %d parameters", JOINT_AXES);
   }
   TRY(cli_param(x->place.t, name, &x->params[k], e));
+  for (size_t i = 0; i < k; i++) {
+    if (x->params[i] == x->params[k]) {
+      return err_set(e, ERR_USAGE, "--search names %s twice", name);
+    }
+  }
   const gen_param *p = &x->place.t->params[x->params[k]];
   const char **values = ARENA_ARRAY(&x->memory, const char *, p->n + 1);
   if (!values) {
