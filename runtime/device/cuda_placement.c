@@ -56,7 +56,7 @@ static CUdevice place(rt_device *d, bool host) {
 
 int cuda_prefetch(rt_device *d, rt_ptr p, size_t nbytes, bool to_host, rt_stream s, err *e) {
   if (!api_of(d)->cuMemPrefetchAsync) {
-    return missing(e, "cuMemPrefetchAsync as its headers declare it");
+    return missing(e, "cuMemPrefetchAsync in the version that this build calls");
   }
   ENTER(d, e);
   CUresult r = api_of(d)->cuMemPrefetchAsync(p, nbytes, place(d, to_host), NO_FLAGS s);
@@ -68,7 +68,7 @@ int cuda_advise(rt_device *d, rt_ptr p, size_t nbytes, rt_advice advice, err *e)
       CU_MEM_ADVISE_SET_READ_MOSTLY, CU_MEM_ADVISE_SET_PREFERRED_LOCATION,
       CU_MEM_ADVISE_SET_PREFERRED_LOCATION, CU_MEM_ADVISE_SET_ACCESSED_BY};
   if (!api_of(d)->cuMemAdvise) {
-    return missing(e, "cuMemAdvise as its headers declare it");
+    return missing(e, "cuMemAdvise in the version that this build calls");
   }
   ENTER(d, e);
   CUresult r = api_of(d)->cuMemAdvise(p, nbytes, list[advice], place(d, advice == RT_ADVICE_HOST));

@@ -64,9 +64,9 @@ typedef struct rt_tensor {
   uint32_t box[5];     /* elements of a tile, at most 256 each */
   int swizzle;         /* 0, or the bytes of a tile's row: 32, 64, 128 */
   bool nan;            /* elements outside read as NaN, not as 0 */
-  /* Of im2col copies, which take box[0] channels (dimension 0) of so many pixels, one after the other in
-   * dimensions 1, 2, ..., from a box that begins `lower` before or behind the tensor's first pixel and ends
-   * `upper` before or behind its last, in dimensions 1 to rank - 2. 0: tiles */
+  /* im2col: a copy takes box[0] channels (dimension 0) of this many pixels; 0: it takes a tile. Pixels
+   * follow each other in dimensions 1, 2, ... of a box, whose corners are at the offsets `lower` from the
+   * tensor's first pixel and `upper` from its last in dimensions 1 to rank - 2 */
   uint32_t pixels;
   int lower[3], upper[3];
 } rt_tensor;

@@ -51,13 +51,13 @@ static int copy_one(tuned_kernel *k, tuned_stream stream, rt_ptr at, const gen_d
   if (!(*out = malloc(nbytes + 1))) {
     return err_nomem(e);
   }
-  if (what->host) {
-    memcpy(*out, (const void *)(uintptr_t)at, nbytes);
-    return 0;
-  }
   serve_turn_take(k->owner);
-  const int rc = d->ops->copy_out(d, *out, at, nbytes, stream, e);
+  const int rc = what->host ? d->ops->stream_sync(d, stream, e)
+                            : d->ops->copy_out(d, *out, at, nbytes, stream, e);
   serve_turn_end(k->owner);
+  if (!rc && what->host && nbytes) {
+    memcpy(*out, (const void *)(uintptr_t)at, nbytes);
+  }
   return rc;
 }
 
