@@ -391,6 +391,29 @@ static void add_stages(job *j, gen_plan *out) {
   }
 }
 
+static bool launches_kernels(const gen_plan *p) {
+  bool does = false;
+  for (size_t i = 0; i < p->n; i++) {
+    does |= p->launches[i].kernel != NULL;
+  }
+  return does;
+}
+
+/* Variables are read by kernels only: without any, nothing is copied to them. */
+static void drop_unread(gen_plan *out) {
+  gen_launch *l = (gen_launch *)out->launches;
+  const size_t n = out->n;
+  if (launches_kernels(out)) {
+    return;
+  }
+  out->n = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!l[i].symbol || l[i].loop) { /* a loop knows how many it has */
+      l[out->n++] = l[i];
+    }
+  }
+}
+
 static void plan(gen_box *b, void *ud) {
   job *j = ud;
   const gen_program *p = j->program;
@@ -405,6 +428,7 @@ static void plan(gen_box *b, void *ud) {
   out->flops = gen_real(j->g, j->g->t->flops);
   out->bytes = gen_real(j->g, j->g->t->bytes);
   add_stages(j, out);
+  drop_unread(out);
   *j->plan = out;
 }
 

@@ -189,9 +189,10 @@ static int build(serve_build *b, serve_effort effort, bool anew, err *e) {
   return make_and_find(b, effort, anew, hash, e);
 }
 
-static bool launches_kernels(const gen_plan *plan) {
+/* Kernels and variables are an image's. */
+static bool needs_image(const gen_plan *plan) {
   for (size_t i = 0; i < plan->n; i++) {
-    if (plan->launches[i].kernel) {
+    if (plan->launches[i].kernel || plan->launches[i].symbol) {
       return true;
     }
   }
@@ -200,7 +201,7 @@ static bool launches_kernels(const gen_plan *plan) {
 
 static int choose_image(serve_build *b, serve_effort effort, err *e) {
   const bool exact = b->pick.origin == TUNED_EXACT && b->pick.image;
-  if (!launches_kernels(b->plan) || (exact && take_known(b, b->pick.image))) {
+  if (!needs_image(b->plan) || (exact && take_known(b, b->pick.image))) {
     return 0;
   }
   return build(b, effort, false, e);

@@ -230,6 +230,12 @@ TEST(arguments_may_be_in_the_hosts_memory) {
   assert_true(p->on_host[0] && p->on_host[1] && p->on_host[2] && !p->on_host[3]);
   assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
   assert_true(d->args[0].host && !d->args[3].host);
+  auto_street empty =
+      street_hosted("{ constant = 'c', from = 'f', nbytes = 4 }, { kernel = 'k', grid = 'n - 9', "
+                    "block = 'B', args = { 'y' } }",
+                    "n=9");
+  assert_ok(gen_plan_make(empty.g, &empty.c, &empty.a, &p, &empty.e), &empty.e);
+  assert_int_equal(p->n, 0); /* no kernel would read the variable */
   assert_ok(gen_reference_plan(s.g, &s.a, &p, &s.e), &s.e);
   assert_int_equal(p->launches[0].operands[0].from, GEN_FROM_ARG);
   assert_false(p->on_host[0]);
