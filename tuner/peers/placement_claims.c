@@ -293,7 +293,7 @@ static const placed claims[] = {
      {"stream=own", NULL, on_own_stream},
      true,
      0,
-     "a library's own stream is as fast as the null stream, and waits for nobody else's work"},
+     "a library's own stream is as fast as the null stream, and does not wait for work on others"},
     {{"read=device", in_pinned, read_device},
      {"read=zero_copy", NULL, read_mapped},
      false,
