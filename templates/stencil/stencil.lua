@@ -158,7 +158,7 @@ local PERSISTENT = {
 
 -- For sizes without a tuned result: vectors of 16 bytes where rows allow, as many copies ahead as keep the memory
 -- busy, and several steps at a time where they are asked for. The first that is valid counts.
-local SUGGESTED = { { when = POINTS .. " <= 2^17 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 } }
+local SUGGESTED = { { when = POINTS .. " <= 2^19 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 } }
 local function suggest(when, config)
   for _, vec in ipairs { 4, 2, 1 } do
     local one = { when = ("(%s) and VEC_MOST == %d"):format(when, vec), VEC = vec, Z_DEPTH = 0, WAVES = 4 }
@@ -166,6 +166,35 @@ local function suggest(when, config)
     SUGGESTED[#SUGGESTED + 1] = one
   end
 end
+-- Found on an H200.
+local function found(when, config)
+  config.when = when
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+local DEEP, WIDE = "dims == 3 and shape == 'star' and NBYTES == 4", "dims == 2 and NBYTES == 4"
+found(POINTS .. " <= 2^21 and dims == 2 and order == 1 and steps % 5 == 0", { ALG = "persistent", TSTEPS = 5, VEC = 4,
+  PREFETCH = 3, RESIDENT = 4, Z_DEPTH = 0, WAVES = 4, WARPS = 4 })
+found(POINTS .. " <= 2^22 and dims == 3 and order == 1 and steps > 1", { ALG = "persistent", TSTEPS = 1, VEC = 2, ITEMS = 3,
+  PREFETCH = 3, RESIDENT = 4, Z_DEPTH = 0, WARPS = 4, STORE = "streaming" })
+found(DEEP .. " and order == 1 and steps > 1 and (steps % 4 == 0 or steps >= 24 and steps % 3 > 0)", { ALG = "temporal",
+  TSTEPS = 4, VEC = 4, ITEMS = 4, WARPS = 8, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 128 })
+found(DEEP .. " and order == 1 and steps > 1 and steps % 3 == 0", { ALG = "temporal", TSTEPS = 3, VEC = 4, ITEMS = 2,
+  WARPS = 16, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 64 })
+found(DEEP .. " and order == 1 and steps > 1", { ALG = "temporal", TSTEPS = 2, VEC = 4, ITEMS = 2, WARPS = 16, PREFETCH = 2,
+  RESIDENT = 1, Z_DEPTH = 64 })
+found(DEEP .. " and order == 1", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 4, Z_DEPTH = 16 })
+found(DEEP .. " and order == 2", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 2, Z_DEPTH = 0,
+  WAVES = 16, STORE = "streaming" })
+found(DEEP .. " and order == 4", { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 1, Z_DEPTH = 0,
+  WAVES = 4 })
+found("dims == 3 and shape == 'box' and order == 1 and NBYTES == 4 and steps == 1", { ALG = "temporal", VEC = 2, ITEMS = 8,
+  WARPS = 8, PREFETCH = 4, RESIDENT = 1, Z_DEPTH = 0, WAVES = 2 })
+found("dims == 3 and order == 1 and NBYTES == 8 and steps == 1", { ALG = "temporal", VEC = 1, ITEMS = 4, WARPS = 2,
+  PREFETCH = 6, RESIDENT = 8, Z_DEPTH = 16, STORE = "streaming" })
+found(WIDE .. " and order <= 2 and steps == 1", { ALG = "temporal", VEC = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 4,
+  Z_DEPTH = 16, STORE = "streaming" })
+found(WIDE .. " and steps == 1", { ALG = "temporal", VEC = 2, WARPS = 4, PREFETCH = 4, RESIDENT = 6, Z_DEPTH = 0, WAVES = 8,
+  STORE = "streaming" })
 local function tall(order, tsteps, resident, config)
   config.ALG, config.TSTEPS, config.WARPS, config.RESIDENT = "temporal", tsteps, 4, resident
   suggest(("dims == 2 and order == %d and steps >= %d"):format(order, tsteps), config)
