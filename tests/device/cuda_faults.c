@@ -233,6 +233,19 @@ static int placement_operations(rt_device *d, err *e) {
   return rc;
 }
 
+static int graph_operations(rt_device *d, rt_function *f, rt_stream s, err *e) {
+  const rt_device_ops *o = d->ops;
+  rt_graph *g = NULL;
+  recorded r = {d, f};
+  int rc = 0;
+  DO(o->graph_new(d, record, &r, &g, e));
+  DO(o->graph_launch(d, g, s, e));
+  assert_false(driver->capturing);
+  assert_false(rc == 0 && o->capturing(d, s));
+  o->graph_free(d, g);
+  return rc;
+}
+
 /* Calls every operation once and gives everything back, whatever fails. */
 static int all_operations(rt_device *d, err *e) {
   const rt_device_ops *o = d->ops;
@@ -247,7 +260,6 @@ static int all_operations(rt_device *d, err *e) {
   uint32_t params[2];
   int64_t left;
   double sec;
-  rt_graph *g = NULL;
   const uint32_t one[3] = {1, 1, 1};
   DO(o->alloc(d, 64, &p, e));
   DO(o->alloc(d, 0, &q, e));
@@ -281,12 +293,7 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->give_back(d, q, e));
   DO(texture_operations(d, e));
   DO(placement_operations(d, e));
-  recorded r = {d, f};
-  DO(o->graph_new(d, record, &r, &g, e));
-  DO(o->graph_launch(d, g, s, e));
-  assert_false(driver->capturing);
-  assert_false(rc == 0 && o->capturing(d, s));
-  o->graph_free(d, g);
+  DO(graph_operations(d, f, s, e));
   o->event_free(d, from);
   o->event_free(d, to);
   o->stream_free(d, s);
