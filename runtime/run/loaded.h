@@ -200,8 +200,15 @@ static inline const void *loaded_pointer(const operand *o, const void *const *ar
          : o->from == WORKSPACE ? &workspaces[o->index]
                                 : o->constant;
 }
+/* loaded_fits -- is the launch within the limits of its kernel and the device? (run_fit.c)
+ *   err  ERR_LAUNCH  what exceeds which */
+int loaded_fits(const rt_loaded *l, const gen_launch *s, const rt_function_info *f, err *e);
+/* loaded_fits_at_once -- can all blocks of a cooperative launch be on the device at once? Its kernel
+ * must have been allowed the shared memory before */
+int loaded_fits_at_once(const rt_loaded *l, const gen_launch *s, rt_function *function,
+                        const rt_function_info *f, err *e);
 /* loaded_graphs_check -- err ERR_USAGE: a graph would keep the contents of an argument, or a texture
- * object that launches with other buffers replace (run_textures.c) */
+ * object that launches with other buffers replace (run_steps.c) */
 int loaded_graphs_check(const rt_loaded *l, const gen_plan *plan, err *e);
 /* loaded_graphs_free -- those recorded by loaded_launch_steps */
 void loaded_graphs_free(rt_loaded *l);

@@ -226,64 +226,7 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
   return sort_operands(l, to, e);
 }
 
-/* ---- does it fit the kernel and the device? ------------------------------------------------ */
-
-static int check_block(const gen_launch *s, const rt_function_info *f, err *e) {
-  uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
-  if (threads > (uint64_t)f->threads_max) {
-    return err_set(
-        e, ERR_LAUNCH,
-        "%s needs %llu threads per block; with its %d registers and launch bounds at most %d fit",
-        s->kernel, (unsigned long long)threads, f->regs, f->threads_max);
-  }
-  return 0;
-}
-
-static int check_shared(const rt_info *d, const gen_launch *s, const rt_function_info *f, err *e) {
-  if (f->smem_static + s->smem > d->smem_block) {
-    return err_set(e, ERR_LAUNCH,
-                   "%s needs %lld bytes of shared memory per block; the device has %lld", s->kernel,
-                   (long long)(f->smem_static + s->smem), (long long)d->smem_block);
-  }
-  return 0;
-}
-
-static int check_grid(const rt_info *d, const gen_launch *s, err *e) {
-  for (int i = 0; i < 3; i++) {
-    if (s->grid[i] < 1 || s->grid[i] > d->grid_max[i]) {
-      return err_set(e, ERR_LAUNCH,
-                     "%s needs a grid of %ux%ux%u blocks; the device allows %lldx%lldx%lld",
-                     s->kernel, s->grid[0], s->grid[1], s->grid[2], (long long)d->grid_max[0],
-                     (long long)d->grid_max[1], (long long)d->grid_max[2]);
-    }
-  }
-  return 0;
-}
-
-/* Can all blocks of a cooperative launch be on the device at once? */
-static int check_cooperative(rt_loaded *l, const gen_launch *s, rt_function *function,
-                             const rt_function_info *f, err *e) {
-  const uint64_t n = (uint64_t)s->grid[0] * s->grid[1] * s->grid[2];
-  int blocks = 0;
-  if (!s->cooperative) {
-    return f->grid_barrier
-               ? err_set(e, ERR_LAUNCH,
-                         "%s synchronises its grid: its stage needs cooperative = true", s->kernel)
-               : 0;
-  }
-  if (!l->d->ops->launch_cooperative) {
-    return err_set(e, ERR_LAUNCH, "this device has no cooperative launches, as %s needs",
-                   s->kernel);
-  }
-  TRY(l->d->ops->occupancy(l->d, function, (int)(s->block[0] * s->block[1] * s->block[2]), s->smem,
-                           &blocks, e));
-  return n <= (uint64_t)blocks * (uint64_t)l->d->info.sms
-             ? 0
-             : err_set(e, ERR_LAUNCH,
-                       "%s is launched cooperatively with %llu blocks; %d fit on each of %d "
-                       "multiprocessors at once",
-                       s->kernel, (unsigned long long)n, blocks, l->d->info.sms);
-}
+/* ---- kernels and variables ------------------------------------------------------------------ */
 
 static int64_t larger(int64_t a, int64_t b) {
   return a > b ? a : b;
@@ -316,16 +259,14 @@ static int find_kernel(rt_loaded *l, const gen_template *t, const gen_launch *fr
   TRY(find_function(l, t, from, to, e));
   TRY(launch_check_args(l->d, to->function, t, from, e));
   TRY(ops->function_info(l->d, to->function, &f, e));
-  TRY(check_block(from, &f, e));
-  TRY(check_shared(&l->d->info, from, &f, e));
-  TRY(check_grid(&l->d->info, from, e));
+  TRY(loaded_fits(l, from, &f, e));
   merge_info(&l->info, &f);
   /* The limit is the kernel's, and another stage or another plan over the same image may need more:
    * allow all that the device has. */
   bool opt_in = f.smem_static + from->smem > l->d->info.smem_static;
   int64_t most = l->d->info.smem_block - f.smem_static;
   TRY(opt_in ? ops->function_smem(l->d, to->function, most, e) : 0);
-  return check_cooperative(l, from, to->function, &f, e);
+  return loaded_fits_at_once(l, from, to->function, &f, e);
 }
 
 static int find_variable(rt_loaded *l, const gen_launch *from, stage *to, err *e) {
