@@ -95,7 +95,7 @@ return {
 
   derive = {
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
-    { "WIDE", "not (" .. BITS32 .. ")" }, -- sums of 64 bits
+    { "WIDE", "ALG == 'direct' or not (" .. BITS32 .. ")" }, -- sums of 64 bits; direct's text serves every radius
     { "WORD", "align" },
   },
 

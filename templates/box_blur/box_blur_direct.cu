@@ -19,7 +19,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
       const int v = inside(y + j, height);
       if (v < 0) continue;
       const value *from = src + v * src_pitch;
-      total line = 0;
+      line_total line = 0;
       for (int i = -r; i <= r; i++) {
         const int u = inside(x + i, width);
         if (u >= 0) line += from[u];
