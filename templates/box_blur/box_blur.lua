@@ -198,6 +198,8 @@ return {
         { "AHEAD", { 0, 8, 16, 32 }, "prefetch distance, in rows" },
         { "STORE", { "plain", "streaming" }, "cache operator of stores" },
         { "RESIDENT", { 8, 12, 16, 20, 24 }, "warps of a multiprocessor that registers are limited for" },
+        { "PRODUCTS", { "bytes", "halves" },
+          "operands of mma: u8, rows entering and leaving one by one, or f16, differences of them" },
       },
       derive = {
         { "CHUNKS", "1 + ceildiv(radius, 16)" }, -- of 32 bytes around 32 pixels
@@ -211,7 +213,7 @@ return {
         { "RESIDENT is not a multiple of WARPS", "RESIDENT % WARPS == 0" },
         { "ROWS exceeds STRIP", "ROWS <= STRIP" },
       },
-      default = { WARPS = 4, ROWS = 2, AHEAD = 0, STORE = "plain", RESIDENT = 8 },
+      default = { WARPS = 4, ROWS = 2, AHEAD = 0, STORE = "plain", RESIDENT = 8, PRODUCTS = "bytes" },
       source = "box_blur_mma.cu",
       stages = stage({ "ceildiv(width, 256 * WARPS) * min(height, 1)", "ceildiv(height, STRIP)" }, "32 * WARPS"),
     },

@@ -1,24 +1,23 @@
 // box_blur_mma.cu -- sums of bytes by tensor cores. A warp has 8 segments of 32 pixels side by side, and moves down
 // STRIP rows. What a row adds to the sums of a segment's windows is a product: of a matrix of ones and zeros, 32
-// windows by the K bytes around the segment, with the bytes as a column of another, one column a segment. The row
-// that enters is multiplied so, that which leaves with -1, and both are added to the same sums.
+// windows by the K bytes around the segment, with the bytes as a column of another, one column a segment.
+// PRODUCTS=bytes multiplies the row that enters and the one that leaves, =halves their difference.
 #include "pdl.cuh"
-#include "mma_bytes.cuh"
 #include "box_blur_border.cuh"
+#include "box_blur_bytes.cuh"
+#include "box_blur_halves.cuh"
 
-constexpr int SEGMENT = 32, SEGMENTS = 8, HALO = (K - SEGMENT) / 2, PAIRS = CHUNKS / 2;
-
-// The bytes of a lane's share of a row: of each 64 bytes around the segment 16, of the last 32, where
-// CHUNKS is odd, 8.
-struct share {
-  unsigned words[2 * CHUNKS];
+template <int>
+struct products;
+template <>
+struct products<PRODUCTS_bytes> {
+  using sums = byte_sums;
 };
-
-// Place of byte 4 reg of chunk c in the segment's K bytes.
-__device__ __forceinline__ int place_of(int c, int reg, int place) {
-  if (c < 2 * PAIRS) return c / 2 * 64 + 16 * place + 8 * (c % 2) + 4 * reg;
-  return c * 32 + 8 * place + 4 * reg;
-}
+template <>
+struct products<PRODUCTS_halves> {
+  using sums = half_sums;
+};
+using window_sums = products<PRODUCTS>::sums;
 
 // N bytes of a row. Words that are not aligned come from aligned ones, up to MARGIN bytes further.
 constexpr int MARGIN = WORD < 4 ? 4 : 0;
@@ -125,33 +124,6 @@ __device__ __forceinline__ share load_share(const unsigned char *from, int place
   return s;
 }
 
-// Ones where the window of the segment's pixel 4 quad + 2 m + h has the byte.
-__device__ __forceinline__ unsigned ones(int pixel, int at, int radius) {
-  unsigned word = 0;
-#pragma unroll
-  for (int i = 0; i < 4; i++) word |= (abs(at + i - HALO - pixel) <= radius ? 1u : 0u) << 8 * i;
-  return word;
-}
-
-struct bands {
-  unsigned of[CHUNKS][2][4];
-};
-
-__device__ __forceinline__ void add(int (&sums)[2][4], const bands &b, const share &s) {
-#pragma unroll
-  for (int c = 0; c < CHUNKS; c++) {
-#pragma unroll
-    for (int m = 0; m < 2; m++) mma_bytes(sums[m], b.of[c][m], s.words[2 * c], s.words[2 * c + 1]);
-  }
-}
-
-// The sums begin with the bits of 2^23 as a float, and so are 2^23 more as floats. With a half more a mean
-// is between whole numbers by more than its rounding; added to 2^23 and rounded down it is in the low byte.
-constexpr int BIAS = 0x4b000000;
-__device__ __forceinline__ unsigned mean(int sum, float inverse) {
-  return __float_as_uint(__fmaf_rd(__int_as_float(sum) - (0x1p23f - 0.5f), inverse, 0x1p23f));
-}
-
 // "rcp.approx": relative error at most 2^-23, of a level 2^-15, which is less than half a pixel's share of
 // up to 97 x 97.
 __device__ __forceinline__ float reciprocal(float x) {
@@ -183,31 +155,15 @@ struct walker {
   unsigned char *dst;
   long long dst_pitch;
   int left, bottom, radius, quad, place;
-  bands enter, leave;
-  int sums[2][4];
+  window_sums sums;
 
   __device__ __forceinline__ int from() const { return left + quad * SEGMENT - HALO; }
   __device__ __forceinline__ int column() const { return left + 2 * place * SEGMENT + 4 * quad; }
 
-  __device__ __forceinline__ void make_bands() {
-#pragma unroll
-    for (int c = 0; c < CHUNKS; c++) {
-#pragma unroll
-      for (int i = 0; i < 8; i++) {
-        // Through a shuffle, or the compiler computes it again in every loop.
-        const unsigned word = __shfl_sync(
-            0xffffffff, ones(4 * quad + i / 4 * 2 + i % 2, place_of(c, i % 4 / 2, place), radius),
-            4 * quad + place);
-        enter.of[c][i / 4][i % 4] = word;
-        leave.of[c][i / 4][i % 4] = word * 255;
-      }
-    }
-  }
-
   // Results i to i + 3 of segment 2 place + s: of accumulators' rows quad and quad + 8.
   __device__ __forceinline__ unsigned levels(int s, const float (&inverse)[4]) const {
-    return pack(mean(sums[0][s], inverse[0]), mean(sums[0][s + 2], inverse[1]),
-                mean(sums[1][s], inverse[2]), mean(sums[1][s + 2], inverse[3]));
+    return pack(sums.mean(0, s, inverse[0]), sums.mean(0, s + 2, inverse[1]),
+                sums.mean(1, s, inverse[2]), sums.mean(1, s + 2, inverse[3]));
   }
 
   // Some pixels, or pixels of their windows, may be outside.
@@ -235,11 +191,6 @@ struct walker {
     const float four[4] = {inverse, inverse, inverse, inverse};
     store_word(to, levels(0, four));
     store_word(to + SEGMENT, levels(1, four));
-  }
-
-  __device__ __forceinline__ void accumulate(const int (&more)[2][4]) {
-#pragma unroll
-    for (int i = 0; i < 8; i++) sums[i / 4][i % 4] += more[i / 4][i % 4];
   }
 
   // The lines of row y, if it is one of the strip's, on their way to the second-level cache.
@@ -271,36 +222,24 @@ struct walker {
     load_rows<N, INSIDE>(s, y, end, mine);
 #pragma unroll
     for (int k = 0; k < N; k++) prefetch(y + k + AHEAD);
-    int others[2][4] = {};  // sums of every second row: two chains of additions
-#pragma unroll
-    for (int k = 0; k < N; k++) add(k % 2 ? others : sums, enter, s[k]);
-    accumulate(others);
+    sums.enter(s);
   }
 
   template <int N, bool INSIDE>
   __device__ __forceinline__ void step_rows(int y, float inverse, slot *mine) {
     share enters[N], leaves[N];
     load_rows<N, INSIDE>(enters, y + radius, bottom + radius, mine);
-    load_rows<N, INSIDE>(leaves, y - radius, bottom - radius, mine);
+    load_rows<N, INSIDE>(leaves, y - radius - window_sums::BEFORE,
+                         bottom - radius - window_sums::BEFORE, mine);
 #pragma unroll
     for (int k = 0; k < N; k++) prefetch(y + radius + k + AHEAD);
-    // From a row's sums to the next one's: rows do not wait for each other's products.
-    int changes[N + 1][2][4] = {};
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      add(changes[k], enter, enters[k]);
-      add(changes[k + 1], leave, leaves[k]);
-    }
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      accumulate(changes[k]);
+    sums.slide(enters, leaves, [&](int k) {
       if constexpr (INSIDE) {
         store_inside(dst + (y + k) * dst_pitch + column(), inverse);
       } else if (y + k < bottom) {
         store_any(y + k);
       }
-    }
-    accumulate(changes[N]);
+    });
   }
 };
 
@@ -316,12 +255,10 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT / WARPS)
   const int top = blockIdx.y * STRIP, bottom = min(top + STRIP, height);
   walker w = {
       {src, src_pitch, width, height}, dst, dst_pitch, left, bottom, radius, lane / 4, lane % 4};
-  w.make_bands();
-#pragma unroll
-  for (int i = 0; i < 8; i++) w.sums[i / 4][i % 4] = BIAS;
+  w.sums.begin(w.quad, w.place, w.radius);
   const bool is_inside = is_whole<SEGMENT * SEGMENTS + 2 * HALO>(left - HALO, width);  // columns
   const int first = top + radius;  // row of the first window that enters last
-  for (int y = top - radius; y < first;) {
+  for (int y = top - radius - window_sums::BEFORE; y < first;) {
     if (is_inside && y >= 0 && y + ROWS <= min(first, height)) {
       w.enter_rows<ROWS, true>(y, first, mine);
       y += ROWS;
@@ -332,7 +269,8 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT / WARPS)
   }
   const float inverse = reciprocal((float)((2 * radius + 1) * (2 * radius + 1)));
   for (int y = top; y < bottom;) {
-    if (is_inside && y >= radius && y + ROWS <= min(bottom, height - radius)) {
+    if (is_inside && y >= radius + window_sums::BEFORE &&
+        y + ROWS <= min(bottom, height - radius)) {
       w.step_rows<ROWS, true>(y, inverse, mine);
       y += ROWS;
     } else {

@@ -170,6 +170,13 @@ DEVICE_TEST(forms_of_vector_add_are_launched_as_printed) {
   }
 }
 
+/* Warps beside the border and one within, and strips that end within the image. */
+BED_TEST(differences_of_box_blur_are_right) {
+  static const part parts[] = {{"width=552 height=20 radius=3 border=mirror",
+                                "ALG=mma,PRODUCTS=halves,WARPS=1,STRIP=8,ROWS=2"}};
+  CHECK_PARTS(b, "box_blur", 0, parts);
+}
+
 int main(int argc, char **argv) {
   return bed_tests_run(argc, argv);
 }
