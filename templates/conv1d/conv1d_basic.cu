@@ -4,7 +4,8 @@
 #include "pdl.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int rx, int mx, const stored *__restrict__ x, const tap *__restrict__ f, stored *__restrict__ y) {
+    conv1d(int nx, int rx, int mx, const stored *__restrict__ x, const tap *__restrict__ f,
+           stored *__restrict__ y) {
   const int at = blockIdx.x * BLOCK + threadIdx.x;
   x += pdl_wait();
   if (at >= mx) return;

@@ -13,8 +13,8 @@ __device__ bool find(int &i, int n) {
   return i >= 0 && i < n;
 }
 
-extern "C" __global__ void reference(int nx, int rx, int mx, const type::stored *x, const tap *f, type::stored *y,
-                                     double *magnitude) {
+extern "C" __global__ void reference(int nx, int rx, int mx, const type::stored *x, const tap *f,
+                                     type::stored *y, double *magnitude) {
   for (long long k = blockIdx.x * 256ll + threadIdx.x; k < mx; k += gridDim.x * 256ll) {
     double sum = 0, bound = 0;
     for (int i = -rx; i <= rx; i++) {

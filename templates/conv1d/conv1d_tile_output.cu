@@ -5,14 +5,16 @@
 constexpr int ACROSS = BLOCK * OUT_X, TILE = ACROSS + 2 * RX;
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, const tap *__restrict__ f, stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, const tap *__restrict__ f,
+           stored *__restrict__ y) {
   extern __shared__ uint4 memory[];
   number *elements = reinterpret_cast<number *>(memory);
   const int first = blockIdx.x * ACROSS;
   const line from = {nx, x + pdl_wait()};
 #pragma unroll
   for (int i = threadIdx.x; i < ACROSS; i += BLOCK) elements[i] = from.at(first + i + SKIP - RX);
-  for (int i = ACROSS + threadIdx.x; i < TILE; i += BLOCK) elements[i] = from.at(first + i + SKIP - RX);
+  for (int i = ACROSS + threadIdx.x; i < TILE; i += BLOCK)
+    elements[i] = from.at(first + i + SKIP - RX);
   place_taps(f, threadIdx.x, BLOCK);
   __syncthreads();
   number sum[OUT_X] = {};

@@ -3,9 +3,10 @@
 #include "conv_taps.cuh"
 #include "pdl.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-    conv2d(int nx, int ny, int rx, int ry, int mx, int my, const stored *__restrict__ x, long long ldx,
-           const tap *__restrict__ f, const tap *__restrict__ fy, stored *__restrict__ y, long long ldy) {
+extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    conv2d(int nx, int ny, int rx, int ry, int mx, int my, const stored *__restrict__ x,
+           long long ldx, const tap *__restrict__ f, const tap *__restrict__ fy,
+           stored *__restrict__ y, long long ldy) {
   const unsigned tiles = (unsigned)(mx - 1) / BLOCK_X + 1;
   const int column = blockIdx.x % tiles * BLOCK_X + threadIdx.x;
   const int row = blockIdx.x / tiles * BLOCK_Y + threadIdx.y;
@@ -19,7 +20,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
     for (int i = 0; i <= 2 * rx; i++) {
       const int at = border_index(column + i - skip_x, nx);
       if (at < 0) continue;
-      const number weight = RANK == RANK_full ? (number)f[j * (2 * rx + 1) + i] : (number)f[i] * (number)fy[j];
+      const number weight =
+          RANK == RANK_full ? (number)f[j * (2 * rx + 1) + i] : (number)f[i] * (number)fy[j];
       sum += weight * type::widen(read(x + from * ldx + at));
     }
   }

@@ -2,9 +2,9 @@
 // where neighbouring blocks have brought them to the L2 cache.
 #include "conv2d_image.cuh"
 
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, const tap *__restrict__ f,
-           stored *__restrict__ y, long long ldy) {
+extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx,
+           const tap *__restrict__ f, stored *__restrict__ y, long long ldy) {
   __shared__ number elements[BLOCK_Y][BLOCK_X + PAD];
   const tile_origin tile = find_tile<BLOCK_X, BLOCK_Y>(mx);
   const int i = threadIdx.x, j = threadIdx.y;

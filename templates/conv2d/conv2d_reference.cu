@@ -13,8 +13,9 @@ __device__ bool find(int &i, int n) {
   return i >= 0 && i < n;
 }
 
-extern "C" __global__ void reference(int nx, int ny, int rx, int ry, int mx, int my, const type::stored *x,
-                                     long long ldx, const tap *f, const tap *fy, type::stored *y, long long ldy,
+extern "C" __global__ void reference(int nx, int ny, int rx, int ry, int mx, int my,
+                                     const type::stored *x, long long ldx, const tap *f,
+                                     const tap *fy, type::stored *y, long long ldy,
                                      double *magnitude) {
   const long long n = (long long)mx * my;
   const int skip_x = BORDER == BORDER_valid ? rx : 0, skip_y = BORDER == BORDER_valid ? ry : 0;

@@ -51,7 +51,8 @@ struct columns {
     } else {
 #pragma unroll
       for (int i = 0; i < ELEMENTS; i++) {
-        const int column = i < SHIFT || i >= SHIFT + OUT_X + 2 * RX ? NOTHING : border_index(first + i, of.nx);
+        const int column =
+            i < SHIFT || i >= SHIFT + OUT_X + 2 * RX ? NOTHING : border_index(first + i, of.nx);
         v.e[i] = column < 0 ? number() : type::widen(read(from + column));
       }
     }

@@ -5,9 +5,9 @@
 constexpr int ACROSS = BLOCK_X * OUT_X, DOWN = BLOCK_Y * OUT_Y;  // results
 constexpr int TILE_X = ACROSS + 2 * RX, TILE_Y = DOWN + 2 * RY, PITCH = TILE_X + PAD;
 
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, const tap *__restrict__ f,
-           stored *__restrict__ y, long long ldy) {
+extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
+    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx,
+           const tap *__restrict__ f, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   number *elements = reinterpret_cast<number *>(memory);
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx);
@@ -29,7 +29,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
 #pragma unroll
       for (int v = 0; v < OUT_Y; v++) {
 #pragma unroll
-        for (int u = 0; u < OUT_X; u++) sum[v][u] += weight * mine[(v * BLOCK_Y + b) * PITCH + u * BLOCK_X + a];
+        for (int u = 0; u < OUT_X; u++)
+          sum[v][u] += weight * mine[(v * BLOCK_Y + b) * PITCH + u * BLOCK_X + a];
       }
     }
   }

@@ -44,10 +44,12 @@ struct words {
   unsigned shift;
 };
 
-__device__ __forceinline__ words whole_words(const unsigned char *x, const unsigned char *y, long long nbytes) {
+__device__ __forceinline__ words whole_words(const unsigned char *x, const unsigned char *y,
+                                             long long nbytes) {
   if constexpr (ALIGN == ALIGN_both) return {0, nbytes / WIDTH, 0};
   const unsigned head = (WIDTH - reinterpret_cast<unsigned long long>(y) % WIDTH) % WIDTH;
-  const unsigned shift = OP == OP_copy ? (reinterpret_cast<unsigned long long>(x) + head) % WIDTH : 0;
+  const unsigned shift =
+      OP == OP_copy ? (reinterpret_cast<unsigned long long>(x) + head) % WIDTH : 0;
   // No word of x is read that begins before its first byte or ends after its last.
   const long long skipped = head < shift ? head + WIDTH : head;
   const long long count = (nbytes - skipped + shift) / WIDTH - (shift > 0);
@@ -107,5 +109,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   }
   // fewer bytes than a block has threads
   const long long at = threadIdx.x < w.head ? threadIdx.x : threadIdx.x + w.count * WIDTH;
-  if (blockIdx.x == 0 && at < nbytes) y[at] = OP == OP_copy ? x[at] : (unsigned char)(eight >> at % 8 * 8);
+  if (blockIdx.x == 0 && at < nbytes)
+    y[at] = OP == OP_copy ? x[at] : (unsigned char)(eight >> at % 8 * 8);
 }

@@ -309,7 +309,8 @@ __device__ __forceinline__ void put(stored *to, const number *from) {
 // Stores what of plane m is the group's to store.
 __device__ __forceinline__ void put_plane(const part &p, const extents &field, int x, int y, int m,
                                           const points &v, stored *out) {
-  if (m < p.first || m >= p.last || x < p.x + HALO_X || x >= p.x + COLUMNS - HALO_X || x >= field.nx) {
+  if (m < p.first || m >= p.last || x < p.x + HALO_X || x >= p.x + COLUMNS - HALO_X ||
+      x >= field.nx) {
     return;
   }
 #pragma unroll

@@ -187,7 +187,11 @@ typedef union factor {
 } factor;
 
 static factor factor_of(const call *c, double v) {
-  return strcmp(c->dtype, "f64") ? (factor){.narrow = (float)v} : (factor){.wide = v};
+  factor f = {.wide = v};
+  if (strcmp(c->dtype, "f64") != 0) {
+    f.narrow = (float)v;
+  }
+  return f;
 }
 
 /* cudaDataType */

@@ -159,16 +159,17 @@ CONTEXT_TEST(box_blur_keeps_nans_in_their_windows) {
 /* Two steps of a mean along the rows of an image: three points decide each step. */
 CONTEXT_TEST(stencil_computes) {
   enum { NX = 7, NY = 5 };
+  static const float half = 0.5f, quarter = 0.25f, none = 0;
   float u[NX * NY] = {0}, v[NX * NY];
   u[2 * NX + 3] = 16;
   float *from = vector_new(f, u, NX * NY), *to = vector_new(f, u, NX * NY);
-  OK(f, tuned_stencil(f->ctx, NULL, "star", 1, 2, "f32", NX, NY, 1, 2, "zero", &(float){0.5f},
-                      &(float){0.25f}, &(float){0}, &(float){0}, &(float){0}, from, to, &f->err));
+  OK(f, tuned_stencil(f->ctx, NULL, "star", 1, 2, "f32", NX, NY, 1, 2, "zero", &half, &quarter,
+                      &none, &none, &none, from, to, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, v, to, sizeof v, &f->err));
   assert_true(v[2 * NX + 3] == 8 && v[2 * NX + 4] == 4 && v[2 * NX + 5] == 1 && v[3 * NX + 4] == 2);
   REFUSED(f, TUNED_E_USAGE, "box",
-          tuned_stencil(f->ctx, NULL, "ball", 1, 2, "f32", NX, NY, 1, 2, "zero", &(float){0.5f},
-                        &(float){0.25f}, &(float){0}, &(float){0}, &(float){0}, from, to, &f->err));
+          tuned_stencil(f->ctx, NULL, "ball", 1, 2, "f32", NX, NY, 1, 2, "zero", &half, &quarter,
+                        &none, &none, &none, from, to, &f->err));
 }
 
 /* Values of 4 and 8 bytes are read whole. */
@@ -333,7 +334,8 @@ CONTEXT_TEST(dot_computes) {
   }
   const double n = N, exact = 2 * ((n - 1) * n * (2 * n - 1) / 6);
   float *x = vector_new(f, a, N), *y = vector_new(f, b, 2 * N), rounded;
-  double *r = (double *)vector_new(f, a, 2), all;
+  void *r = vector_new(f, a, 2);
+  double all;
   OK(f, tuned_dot(f->ctx, NULL, "f32", N, x, 1, y, -2, r, "f64", &f->err));
   OK(f, tuned_copy_to_host(f->ctx, &all, r, sizeof all, &f->err));
   assert_true(all == exact);

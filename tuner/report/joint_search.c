@@ -52,7 +52,7 @@ static int by_value(const void *a, const void *b) {
 
 /* Over the best, from every point that a pass from leads to one that works. */
 static void summarise_passes(const joint_space *s, joint_summary *out) {
-  double ratios[JOINT_POINTS];
+  double ratios[JOINT_POINTS] = {0};
   size_t n = 0;
   for (size_t i = 0; i < s->n; i++) {
     const double sec = s->points[joint_by_axes(s, i)].sec;
