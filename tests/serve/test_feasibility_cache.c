@@ -13,13 +13,6 @@
 
 /* ---- random problems and configurations ------------------------------------------------------ */
 
-static gen_template *open_family(const char *name) {
-  gen_template *t;
-  err e = {0};
-  assert_ok(gen_open(NULL, name, &t, &e), &e);
-  return t;
-}
-
 static int64_t draw_value(const gen_field *f) {
   if (f->names) {
     return draw((uint32_t)f->n_names);
