@@ -6,9 +6,9 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv)          \
-  X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy)        \
-  X(scan) X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil)              \
+  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv)         \
+  X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple)    \
+  X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil)     \
   X(transpose) X(vector_add)
 /* clang-format on */
 

@@ -82,7 +82,8 @@ BED_TEST(radix_sort_has_wide_positions) {
             &b->e);
 }
 
-/* A line of a template, its replacement, and where the check of a configuration finds the mistake. */
+/* A line of a template, its replacement, and where the check of a configuration finds the
+ * mistake. */
 static const struct {
   const char *family, *problem, *right, *wrong, *place;
   const char *config; /* NULL: the default */

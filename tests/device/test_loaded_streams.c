@@ -1,5 +1,5 @@
-/* test_loaded_streams.c -- plans whose stages are on several streams, on a fake device: what waits for
- * what, in loops and captures, too. */
+/* test_loaded_streams.c -- plans whose stages are on several streams, on a fake device: what waits
+ * for what, in loops and captures, too. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "loaded_fixture.h"
@@ -63,38 +63,31 @@ static rt_device_ops telling_ops(void) {
   ops.stream_wait = tell_wait;
   ops.event_record = tell_record;
   ops.launch = tell_launch;
+  ops.copy = tell_copy;
   return ops;
 }
 
-TEST(test_streams) {
-  static const gen_operand pair[] = {{.from = GEN_FROM_ARG, .index = 2},
-                                     {.from = GEN_FROM_ARG, .index = 2}};
-#define LOOK(s, a)                                                                                 \
+/* A launch on stream s after those of the streams in a, in the loop l or NULL. */
+#define LOOK(s, a, l)                                                                              \
   {                                                                                                \
     "look", {1, 1, 1}, {32, 1, 1}, .operands = &parameter, .n_operands = 1, .stream = s,           \
-                                   .after = a                                                      \
+                                   .after = a, .loop = l                                           \
   }
-  static const struct {
-    gen_launch launches[5];
-    size_t n;
-    const char *told;
-  } cases[] = {
-      {{LOOK(0, 0), LOOK(1, 0), LOOK(0, 0), LOOK(0, 2)}, 4, "0k 0r 1w 1k 1r 0k 0w 0k 0w"},
-      {{LOOK(1, 0), LOOK(0, 0)}, 2, "0r 1w 1k 1r 0k 0w"},
-      {{LOOK(1, 0), LOOK(2, 2), LOOK(1, 4)}, 3, "0r 1w 1k 1r 2w 2w 2k 2r 1w 1k 1r 0w 0w"},
-      {{LOOK(1, 2), {.operands = pair, .n_operands = 2, .nbytes = 8, .copy = true, .stream = 1}},
-       2,
-       "0r 1w 1k 1c 1r 0w"},
-      {{LOOK(0, 2), LOOK(0, 4)}, 2, "0k 0k"}};
-#undef LOOK
+
+typedef struct stream_case {
+  gen_launch launches[5];
+  size_t n;
+  const char *told;
+} stream_case;
+
+static void check_told(const stream_case *cases, size_t n_cases) {
   const uint64_t values[] = {1, 0, 0};
   char x[16];
-  double a = 1;
+  const double a = 1;
   const rt_ptr px = (rt_ptr)(uintptr_t)x;
   const void *args[] = {NULL, &a, &px};
-  rt_device_ops able = telling_ops();
-  able.copy = tell_copy;
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  const rt_device_ops able = telling_ops();
+  for (size_t i = 0; i < n_cases; i++) {
     const gen_plan plan = {.launches = cases[i].launches, .n = cases[i].n, .values = values};
     fake f;
     err e = {0};
@@ -109,6 +102,25 @@ TEST(test_streams) {
     rt_loaded_free(l);
     assert_int_equal(f.live, 0);
   }
+}
+
+TEST(test_streams) {
+  static const gen_operand pair[] = {{.from = GEN_FROM_ARG, .index = 2},
+                                     {.from = GEN_FROM_ARG, .index = 2}};
+  static const stream_case cases[] = {
+      {{LOOK(0, 0, NULL), LOOK(1, 0, NULL), LOOK(0, 0, NULL), LOOK(0, 2, NULL)},
+       4,
+       "0k 0r 1w 1k 1r 0k 0w 0k 0w"},
+      {{LOOK(1, 0, NULL), LOOK(0, 0, NULL)}, 2, "0r 1w 1k 1r 0k 0w"},
+      {{LOOK(1, 0, NULL), LOOK(2, 2, NULL), LOOK(1, 4, NULL)},
+       3,
+       "0r 1w 1k 1r 2w 2w 2k 2r 1w 1k 1r 0w 0w"},
+      {{LOOK(1, 2, NULL),
+        {.operands = pair, .n_operands = 2, .nbytes = 8, .copy = true, .stream = 1}},
+       2,
+       "0r 1w 1k 1c 1r 0w"},
+      {{LOOK(0, 2, NULL), LOOK(0, 4, NULL)}, 2, "0k 0k"}};
+  check_told(cases, sizeof cases / sizeof *cases);
 }
 
 /* A capture has streams of its own; while they are in another capture, stages follow each other. */
@@ -154,16 +166,7 @@ TEST(test_streams_in_loops) {
   static const gen_loop once = {.times = 1, .n = 2}, twice = {.times = 2, .n = 2},
                         swapped = {.times = 3, .n = 1, .n_odd = 1},
                         graph = {.times = 2, .n = 2, .graph = true};
-#define LOOK(s, a, l)                                                                              \
-  {                                                                                                \
-    "look", {1, 1, 1}, {32, 1, 1}, .operands = &parameter, .n_operands = 1, .stream = s,           \
-                                   .after = a, .loop = l                                           \
-  }
-  static const struct {
-    gen_launch launches[4];
-    size_t n;
-    const char *told;
-  } cases[] = {
+  static const stream_case cases[] = {
       {{LOOK(0, 0, &twice), LOOK(1, 0, &twice)}, 2, "0k 0r 1w 1k 1r 0w 0k 0r 1w 1k 1r 0w"},
       {{LOOK(1, 0, &twice), LOOK(0, 0, &twice)}, 2, "0r 1w 1k 1r 0k 0w 0r 1w 1k 1r 0k 0w"},
       {{LOOK(1, 0, NULL), LOOK(0, 0, &once), LOOK(0, 0, &once)}, 3, "0r 1w 1k 1r 0w 0k 0k"},
@@ -176,26 +179,7 @@ TEST(test_streams_in_loops) {
       {{LOOK(0, 0, &graph), LOOK(1, 0, &graph), LOOK(0, 0, NULL)},
        3,
        "0k 0r 1w 1k 1r 0w 0k 0r 1w 1k 1r 0w 0k"}};
-#undef LOOK
-  const uint64_t values[] = {1, 0, 0};
-  const double a = 1;
-  const void *args[] = {NULL, &a, NULL};
-  rt_device_ops able = telling_ops();
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    const gen_plan plan = {.launches = cases[i].launches, .n = cases[i].n, .values = values};
-    fake f;
-    err e = {0};
-    rt_loaded *l;
-    n_numbered = 0;
-    *told = 0;
-    fake_init(&f, look_only);
-    f.device.ops = &able;
-    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
-    assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
-    assert_string_equal(told, cases[i].told);
-    rt_loaded_free(l);
-    assert_int_equal(f.live, 0);
-  }
+  check_told(cases, sizeof cases / sizeof *cases);
 }
 
 int main(void) {
