@@ -120,7 +120,7 @@ rows: deps $(B)/autotune $(B)/tests/many_rows
 	@ROWS=1000000 TUNED_BASE=/nonexistent sh tests/cli/test_many_rows.sh
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
-TSAN_TESTS = test_serve test_background test_typed_calls test_workspace test_online test_nearest
+TSAN_TESTS = test_serve test_serve_refusals test_background test_typed_calls test_workspace test_online test_nearest
 tsan: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) B=build-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -Wno-tsan' \
 	  $(TSAN_TESTS:%=build-tsan/tests/%) build-tsan/tests/bench/bench_threads
