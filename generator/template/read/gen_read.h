@@ -7,9 +7,11 @@
 
 /* gen_read -- everything, from the table on top of the stack; inside gen_box_run */
 void gen_read(tmpl *t);
-/* gen_read_space -- space, algorithms, default, base, textbook, derive, untuned, require (gen_read_space.c) */
+/* gen_read_space -- space, algorithms, default, base, textbook, untuned, require (gen_read_space.c) */
 void gen_read_space(gen_reader *r);
-/* gen_read_choices -- the list here: all texts or all whole numbers, each once (there, too) */
+/* gen_read_derive -- derived values (gen_read_derive.c) */
+void gen_read_derive(gen_reader *r);
+/* gen_read_choices -- the list here: all texts or all whole numbers, each once (gen_read_space.c) */
 gen_value *gen_read_choices(gen_reader *r, size_t *n);
 /* gen_read_args, _call, _cases -- those keys of the table here, in gen_read_args.c */
 void gen_read_args(gen_reader *r);
