@@ -131,7 +131,7 @@ SOURCES = $(call find_files,runtime generator db tuner tests examples,*.[ch])
 lint:
 	sh tests/layers.sh
 	@clang-format --dry-run -Werror $(SOURCES)
-	@grep -L '^ *@' templates/*/*.cu templates/*/*.cuh | xargs clang-format --dry-run -Werror
+	@grep -L '^ *@' $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh) | xargs clang-format --dry-run -Werror
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --suppress=memleak --suppress='shiftTooManyBitsSigned:tests/*' \
 	  $(filter -I%,$(INCLUDES)) -Itests/fixtures $(filter %.c,$(SOURCES))

@@ -1,7 +1,9 @@
 /* Files that a template names: texts that a source includes, and others that its text carries. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "gen_plain.h"
@@ -80,6 +82,36 @@ static int find_in_folders(tmpl *t, const char *name, str *text, const char **pa
   return ERR_NOTFOUND;
 }
 
+static int is_shown(const struct dirent *d) {
+  return d->d_name[0] != '.';
+}
+
+/* "../shared/sort/" of the folder of shared/ that has the file; NULL: none has */
+static const char *find_subfolder(tmpl *t, const char *name) {
+  struct dirent **entries = NULL;
+  const char *found = NULL, *shared = arena_format(&t->a, "%s../shared", t->folder);
+  const int n = shared ? scandir(shared, &entries, is_shown, alphasort) : 0;
+  for (int i = 0; i < n; i++) {
+    const char *path = arena_format(&t->a, "%s/%s/%s", shared, entries[i]->d_name, name);
+    if (!found && path && !access(path, F_OK)) {
+      found = arena_format(&t->a, "../shared/%s/", entries[i]->d_name);
+    }
+    free(entries[i]);
+  }
+  free(entries);
+  return found;
+}
+
+/* In the folder of files that several templates share, or in a folder of it. */
+static int find_shared(tmpl *t, const char *name, str *text, const char **path, err *e) {
+  const int rc = read_in(t, "../shared/", name, text, path, e);
+  const char *folder = rc == ERR_NOTFOUND ? find_subfolder(t, name) : NULL;
+  if (folder) {
+    err_clear(e);
+  }
+  return folder ? read_in(t, folder, name, text, path, e) : rc;
+}
+
 /* Beside the template, in the folder of files that several templates share, among the built-in
  * ones. *builtin: NULL when it comes from a folder, and is in *text */
 static int find_included(tmpl *t, const char *name, str *text, const char **path,
@@ -88,7 +120,7 @@ static int find_included(tmpl *t, const char *name, str *text, const char **path
   if (rc == ERR_NOTFOUND && t->plain && t->folder) {
     rc = find_in_folders(t, name, text, path, e);
   } else if (rc == ERR_NOTFOUND && t->folder) {
-    rc = read_in(t, "../shared/", name, text, path, e);
+    rc = find_shared(t, name, text, path, e);
   }
   *builtin = rc == ERR_NOTFOUND && !t->plain ? gen_find_builtin(name) : NULL;
   if (*builtin) {

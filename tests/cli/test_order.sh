@@ -5,8 +5,8 @@ set -u
 . tests/fixtures/cli_fixture.sh
 
 cp templates/merge/merge.lua templates/merge_sort/merge_sort.lua "$folder/"
-sed 's/return x < y;/return x % 100 > y % 100;/' templates/shared/merge_order.cuh >"$folder/merge_order.cuh"
-cmp -s templates/shared/merge_order.cuh "$folder/merge_order.cuh" && complain "the order is still the old one"
+sed 's/return x < y;/return x % 100 > y % 100;/' templates/shared/sort/merge_order.cuh >"$folder/merge_order.cuh"
+cmp -s templates/shared/sort/merge_order.cuh "$folder/merge_order.cuh" && complain "the order is still the old one"
 stable="NETWORK=odd_even"
 few="SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128"
 

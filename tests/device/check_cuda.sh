@@ -34,7 +34,7 @@ for text in "$folder"/*.cu; do
   case $file in *.cu)
     if ! (has_lua "$file"); then
       sed '/^#line/,$d' "$text" >"$folder/constants.h"
-      compile "$file behind its constants" -include "$folder/constants.h" -I templates/shared -I "${file%/*}" "$file"
+      compile "$file behind its constants" -include "$folder/constants.h" -I templates/shared -I templates/shared/sort -I "${file%/*}" "$file"
     fi
     ;;
   esac

@@ -21,7 +21,7 @@ static void write_mini(const char *source_key, const char *cu) {
 
 static int make_folders(void **state) {
   return folder_make(state) || mkdir(folder_path("mini"), 0700) ||
-         mkdir(folder_path("shared"), 0700);
+         mkdir(folder_path("shared"), 0700) || mkdir(folder_path("shared/parts"), 0700);
 }
 
 static int open_mini(gen_template **t, err *e) {
@@ -103,8 +103,8 @@ TEST(errors_name_the_file) {
   assert_string_equal(strrchr(s.e.place, '/'), "/mini.cu:2");
 }
 
-/* Files are found beside the template, in shared/ beside its folder, and among the built-in ones;
- * each is included once. */
+/* Files are found beside the template, in shared/ beside its folder and in the folders of shared/, and
+ * among the built-in ones; each is included once. */
 TEST(includes_are_spliced_once) {
   write_file("shared/common.cuh", "#pragma once\ncommon\n");
   write_file("mini/own.cuh", "#pragma once\n#include \"common.cuh\"\nown\n");
@@ -118,6 +118,9 @@ TEST(includes_are_spliced_once) {
                                    "text\n#include \"own.cuh\"\n");
   emits("kind=fast", "text\ncommon\nown\n");
   emits("kind=safe", "common\ntext\nown\n");
+  write_file("shared/parts/deep.cuh", "#pragma once\n#include \"common.cuh\"\ndeep\n");
+  write_mini("source = 'mini.cu'", "#include \"deep.cuh\"\ntext\n");
+  emits("", "common\ndeep\ntext\n");
   write_mini("source = 'mini.cu'", "#include \"ticket.cuh\"\n");
   auto_street s = street_of_mini("");
   auto_str out = {0};
