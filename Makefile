@@ -134,7 +134,7 @@ lint:
 	@grep -L '^ *@' $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh) | xargs clang-format --dry-run -Werror
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --suppress=memleak --suppress='shiftTooManyBitsSigned:tests/*' \
-	  $(filter -I%,$(INCLUDES)) -Itests/fixtures $(filter %.c,$(SOURCES))
+	  $(filter -I%,$(INCLUDES)) -Itests/fixtures -Itests/fixtures/fakes $(filter %.c,$(SOURCES))
 
 format:
 	@clang-format -i $(SOURCES)
@@ -267,7 +267,7 @@ vpath %.c tests $(TEST_ROOMS)
 $(B)/tests/%: %.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
 	@mkdir -p $(@D) $(B)/$(<D)
 	@echo '  LD  $@'
-	$(Q)$(CC) $(ALL_CFLAGS) -MF $(B)/$(<:.c=.d) -Itests/fixtures $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $(B)/$(<:.c=.d) -Itests/fixtures -Itests/fixtures/fakes $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
 
 # It counts what is compiled, and takes the times of the parts of a call.
 $(B)/tests/bench/bench_cold: private LDLIBS += \

@@ -18,7 +18,7 @@ cuda=
 for folder in "$PWD/build/cuda/nvidia/cu13" ${CUDA_HOME:-} /usr/local/cuda; do
   [ -n "$cuda" ] || [ ! -d "$folder/include" ] || cuda="-isystem $folder/include"
 done
-includes="$(find runtime generator db tuner -name '*.h' -printf '-I%h\n' | sort -u | tr '\n' ' ') -Ibuild -Itests/fixtures
+includes="$(find runtime generator db tuner -name '*.h' -printf '-I%h\n' | sort -u | tr '\n' ' ') -Ibuild -Itests/fixtures -Itests/fixtures/fakes
   -isystem /usr/include/lua5.4 $cuda"
 flags="-std=c11 -O1 -g -fopenmp-simd $warn -DTUNED_VERSION=\"fuzz\" -fsanitize=address,undefined -fno-sanitize-recover=undefined"
 libraries="-ljansson -lz -llua5.4 -lsqlite3 -lm -ldl -lpthread"
@@ -62,7 +62,7 @@ run() { # TARGET WORD...: an option of the target, and its seeds
 }
 
 mkdir -p $out/templates
-cp tests/fixtures/*.lua templates/saxpy/saxpy.lua templates/copy/*.lua examples/*.cu $out/templates
+cp tests/fixtures/templates/*.lua templates/saxpy/saxpy.lua templates/copy/*.lua examples/*.cu $out/templates
 tests=$PWD/tests
 for target in ${*:-run template results expr texts database words}; do
   case $target in

@@ -1,5 +1,5 @@
 /* cublas_calls.c -- the peer calls cuBLAS as the template's arguments say. The library is
- * tests/fixtures/fake_cublas.c; "device" buffers are on the host and small enough to be multiplied
+ * tests/fixtures/fakes/fake_cublas.c; "device" buffers are on the host and small enough to be multiplied
  * here. */
 #define _GNU_SOURCE
 #include "check.h"

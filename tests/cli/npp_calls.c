@@ -1,5 +1,5 @@
 /* npp_calls.c -- the peer calls NPP as the template's arguments say. The libraries are
- * tests/fixtures/fake_npp.c; "device" buffers are on the host. */
+ * tests/fixtures/fakes/fake_npp.c; "device" buffers are on the host. */
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -60,7 +60,7 @@ printf 'while true do end' >"$folder/endless.lua"
 refuses 1 "endless.lua:1" $autotune emit "$folder/endless.lua"
 printf 'local t = {} while true do t[#t + 1] = ("x"):rep(1000000) .. #t end' >"$folder/greedy.lua"
 refuses 1 "greedy.lua:1" $autotune emit "$folder/greedy.lua"
-line=$(grep -n undefined_name tests/fixtures/scale.cu | cut -d: -f1)
+line=$(grep -n undefined_name tests/fixtures/templates/scale.cu | cut -d: -f1)
 $autotune build $scale n=1000 make=uncompilable >"$folder/out" 2>"$folder/err" && complain "undefined_name was built"
 grep -q "scale.cu:$line: .*undefined_name" "$folder/err" || complain "no template line: $(cat "$folder/err")"
 $autotune check $scale n=1000 make=wrong --sample 1 >"$folder/out" 2>"$folder/err" && complain "wrong results passed"

@@ -5,7 +5,7 @@ set -u
 
 tune() { # $1: how many draws
   rm -f "$folder/lucky.db"
-  $autotune tests/fixtures/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/lucky.db" --draws "$1"
+  $autotune tests/fixtures/templates/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/lucky.db" --draws "$1"
 }
 best() { # the first configuration of the table
   sed -n '2s/.*WAY=//p' "$folder/out"
@@ -16,12 +16,12 @@ prints "WAY=" tune 1
 prints "WAY=" tune 12
 [ "$(best)" = steady ] || complain "twelve draws: $(cat "$folder/out")"
 # the other two are slow on equal data, which are the second draw
-$autotune tests/fixtures/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/kinds.db" --draws 2 \
+$autotune tests/fixtures/templates/lucky.lua n=32 --device emu --budget 10 --quiet --db "$folder/kinds.db" --draws 2 \
   --kinds equal >"$folder/out" 2>&1 || complain "kinds: $(cat "$folder/out")"
 [ "$(best)" = steady ] || complain "equal data: $(cat "$folder/out")"
 # a template says so itself, and for which problems
 kinds() { # $1: the kinds; more: options
-  sed "s/^  problem = /  kinds = { 'equal', when = \"$1\" },\n&/" tests/fixtures/lucky.lua >"$folder/kinds.lua"
+  sed "s/^  problem = /  kinds = { 'equal', when = \"$1\" },\n&/" tests/fixtures/templates/lucky.lua >"$folder/kinds.lua"
   shift
   rm -f "$folder/kinds.db"
   prints "WAY=" $autotune "$folder/kinds.lua" n=32 --device emu --budget 10 --quiet --db "$folder/kinds.db" --draws 2 "$@"

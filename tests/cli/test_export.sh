@@ -188,8 +188,8 @@ build which "$folder/which.c" "$folder/sgemm_portfolio.c" # two exports in one p
 [ "$("$folder/which")" = "0 0 1 " ] || complain "of alignments 1, 2 and 4 the last's kernel has: $("$folder/which")"
 
 # a template whose text depends on the size is refused with the reason
-"$autotune" tests/fixtures/sized.lua n=4096 --budget 1 --quiet >/dev/null || complain "tuning sized.lua failed"
-"$autotune" portfolio tests/fixtures/sized.lua --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "making a portfolio of sized.lua failed"
-refuses 2 "text of sized depends on the size" "$autotune" export tests/fixtures/sized.lua --portfolio --header "$folder/c.h" \
+"$autotune" tests/fixtures/templates/sized.lua n=4096 --budget 1 --quiet >/dev/null || complain "tuning sized.lua failed"
+"$autotune" portfolio tests/fixtures/templates/sized.lua --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "making a portfolio of sized.lua failed"
+refuses 2 "text of sized depends on the size" "$autotune" export tests/fixtures/templates/sized.lua --portfolio --header "$folder/c.h" \
   --embed "$folder/c.c"
 exit $bad

@@ -146,14 +146,14 @@ fi
 
 # ---- a kernel's text reads no file of the machine
 mkdir "$folder/t"
-cp tests/fixtures/scale.lua "$folder/t"
+cp tests/fixtures/templates/scale.lua "$folder/t"
 {
   echo '  # include "/etc/passwd"'
-  cat tests/fixtures/scale.cu
+  cat tests/fixtures/templates/scale.cu
 } >"$folder/t/scale.cu"
 refuses 1 "#include of /etc/passwd" $autotune build "$folder/t/scale.lua" n=1000
 
-cp tests/fixtures/scale.cu "$folder/t/scale.cu"
+cp tests/fixtures/templates/scale.cu "$folder/t/scale.cu"
 mkdir "$folder/t/below" "$folder/beside"
 echo 'secret of another file' >"$folder/beside/secret.h"
 echo '#include "../../beside/secret.h"' >"$folder/t/below/twice.h"
@@ -180,7 +180,7 @@ cp "$TUNED_DB" "$folder/open.db"
 chmod 666 "$folder/open.db"
 refuses 1 "others can write to database" $autotune show saxpy --db "$folder/open.db"
 prints "saxpy" env TUNED_TRUST=1 $autotune show saxpy --db "$folder/open.db"
-cp tests/fixtures/scale.cu "$folder/t/scale.cu"
+cp tests/fixtures/templates/scale.cu "$folder/t/scale.cu"
 prints "scale" $autotune emit "$folder/t/scale.lua" n=1000
 chmod 777 "$folder/t"
 refuses 1 "anybody can write to its folder" $autotune emit "$folder/t/scale.lua" n=1000

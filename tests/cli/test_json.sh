@@ -5,7 +5,7 @@ set -u
 . tests/fixtures/cli_fixture.sh
 python3 -c 'import jsonschema' 2>/dev/null || { echo "python3-jsonschema is not installed"; exit 77; }
 export TUNED_CACHE="$folder/cache"
-scale=tests/fixtures/scale.lua
+scale=tests/fixtures/templates/scale.lua
 
 for verb in $($autotune --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p'); do
   $autotune "$verb" --help | grep -q '^  --json' || complain "$verb takes no --json"

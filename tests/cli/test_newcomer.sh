@@ -3,7 +3,7 @@
 # what is wrong and how to mend it. AUTOTUNE names the program.
 set -u
 . tests/fixtures/cli_fixture.sh
-mistake=tests/fixtures/mistake.lua
+mistake=tests/fixtures/templates/mistake.lua
 
 # says WORDS TIMES COMMAND...: fails with status 1; WORDS come so many times in what it prints
 says() {
@@ -44,9 +44,9 @@ prints "2 right, 0 wrong" $autotune check "$folder/altered.lua"
 prints "2 trials" $autotune "$folder/altered.lua" # without sizes: the problem with its defaults
 
 # ---- nothing that was tried works
-says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong
-says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/scale.lua n=1000 make=wrong # nothing new to try
-says "problems could not be tuned" 1 $autotune tests/fixtures/scale.lua --sizes "make=wrong n=1000,1001"
+says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/templates/scale.lua n=1000 make=wrong
+says "every trial of 'scale n=1000" 1 $autotune tests/fixtures/templates/scale.lua n=1000 make=wrong # nothing new to try
+says "problems could not be tuned" 1 $autotune tests/fixtures/templates/scale.lua --sizes "make=wrong n=1000,1001"
 
 # ---- exported without a GPU: what ships for the architecture, and a warning where nothing does
 prints "for sm_90a: tuned on NVIDIA H200, ALG=" $autotune export sgemm m=128 --arch sm_90a --header "$folder/k.h" --manifest "$folder/k.json"

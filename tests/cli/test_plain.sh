@@ -13,7 +13,7 @@ for name in matmul block_sum convolve; do
   "$autotune" emit "examples/$name.cu" --template >"$folder/$name.lua" || complain "emit $name --template"
   tune "$folder/1.db" "examples/$name.cu" "$folder/ours"
   theirs=$folder/$name.lua # of the largest, one written by hand
-  [ $name = matmul ] && theirs=tests/fixtures/matmul_tiles.lua
+  [ $name = matmul ] && theirs=tests/fixtures/templates/matmul_tiles.lua
   tune "$folder/2.db" "$theirs" "$folder/theirs"
   [ "$(best "$folder/ours")" = "$(best "$folder/theirs")" ] ||
     complain "$name.cu: $(cat "$folder/ours"), $theirs: $(cat "$folder/theirs")"

@@ -5,9 +5,9 @@
 set -u
 . tests/fixtures/cli_fixture.sh
 . tests/fixtures/build.sh
-tiles="tests/fixtures/tiles.lua"
+tiles="tests/fixtures/templates/tiles.lua"
 
-cp tests/fixtures/parts.lua templates/shared/ptx.cuh templates/sgemm/split.cuh "$folder/"
+cp tests/fixtures/templates/parts.lua templates/shared/ptx.cuh templates/sgemm/split.cuh "$folder/"
 prints "4 right, 0 wrong" "$autotune" check "$folder/parts.lua"
 
 for problem in "m=100 n=20" "m=9 n=3 dtype=u16"; do

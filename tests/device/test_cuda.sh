@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_cuda.sh -- cuda.c over a fake driver: builds tests/fixtures/fake_driver.c as libcuda.so.1 and runs
+# test_cuda.sh -- cuda.c over a fake driver: builds tests/fixtures/fakes/fake_driver.c as libcuda.so.1 and runs
 # tests/device/cuda_faults.c with it, under the sanitizers. Needs no GPU and touches none.
 set -eu
 . tests/fixtures/build.sh
