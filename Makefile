@@ -95,7 +95,7 @@ check: deps
 	@sh tests/layers.sh
 	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS) $(TEST_SCRIPTS))
 
-tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/npp_calls $(B)/tests/many_rows $(B)/tests/bench/bench_model $(B)/tests/bench/bench_unseen $(B)/tests/bench/bench_calls
+tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/npp_calls $(B)/tests/cudnn_calls $(B)/tests/many_rows $(B)/tests/bench/bench_model $(B)/tests/bench/bench_unseen $(B)/tests/bench/bench_calls
 
 deps:
 	@sh tests/deps.sh

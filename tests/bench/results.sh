@@ -43,6 +43,8 @@ vector_add cub
 ripple textbook
 rgb_to_grey npp
 box_blur npp
+conv1d cudnn
+conv2d cudnn
 julia textbook
 stencil textbook
 '

@@ -8,7 +8,7 @@
 #include "emu.h"
 #include "peer.h"
 
-enum { ARGS = 12 };
+enum { ARGS = 16 };
 
 typedef struct bed {
   rt_device *d;
@@ -136,12 +136,50 @@ TEST(box_blur) {
   }
 }
 
+static float number(const bed *b, const char *name, int64_t i) {
+  return ((const float *)(const void *)bytes(b, name))[i];
+}
+
+/* The result of the pixel of x at a column and row. */
+static double filtered(const bed *b, int64_t column, int64_t row) {
+  const int64_t rx = peer_number(b->t, &b->p, "rx", 0), ry = peer_number(b->t, &b->p, "ry", 0);
+  const int64_t nx = (int32_t)value(b, "nx"), ny = (int32_t)value(b, "ny");
+  double sum = 0;
+  for (int64_t j = -ry; j <= ry; j++) {
+    for (int64_t i = -rx; i <= rx; i++) {
+      const int64_t u = column + i < 0 ? 0 : column + i < nx ? column + i : nx - 1;
+      const int64_t v = row + j < 0 ? 0 : row + j < ny ? row + j : ny - 1;
+      sum += (double)number(b, "f", (j + ry) * (2 * rx + 1) + i + rx) *
+             number(b, "x", v * value(b, "ldx") + u);
+    }
+  }
+  return sum;
+}
+
+TEST(conv2d) {
+  static const char *const problems[] = {"nx=9 ny=6 rx=2 ry=1 border=replicate",
+                                         "nx=9 ny=6 rx=2 ry=1 border=valid"};
+  for (size_t i = 0; i < 2; i++) {
+    bed b;
+    lay(&b, "conv2d", problems[i]);
+    call(&b, &peer_npp);
+    const int64_t skip_x = i == 1 ? 2 : 0, skip_y = i == 1 ? 1 : 0;
+    for (int64_t y = 0; y < 6 - 2 * skip_y; y++) {
+      for (int64_t x = 0; x < 9 - 2 * skip_x; x++) {
+        assert_true(number(&b, "y", y * value(&b, "ldy") + x) ==
+                    (float)filtered(&b, x + skip_x, y + skip_y));
+      }
+    }
+    clear(&b);
+  }
+}
+
 TEST(what_it_can_not_do_is_said) {
   bed b;
   peer it;
   err e = {0};
   lay(&b, "box_blur", "width=9 height=9 border=mirror");
-  assert_fails(peer_open(&peer_npp, b.t, &b.p, b.d, &it, &e), &e, ERR_USAGE, "not mirror");
+  assert_fails(peer_open(&peer_npp, b.t, &b.p, b.d, &it, &e), &e, ERR_USAGE, "border=mirror");
   peer_close(&it);
   clear(&b);
 }
