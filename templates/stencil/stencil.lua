@@ -3,8 +3,14 @@
 --
 -- ALG basic reads every neighbour from global memory. tile3d goes through a tile in shared memory. march, march_mixed
 -- and march_register go through the planes one after the other and keep all, some or one of those around in
--- shared memory. temporal and persistent do so, too, in vectors and with copies ahead, and compute TSTEPS steps at
--- a time; persistent has a barrier of the grid in place of further launches.
+-- shared memory. temporal, tma and persistent do so, too, in vectors and with copies ahead, and compute TSTEPS steps
+-- at a time; temporal copies by cp.async, tma by tensor maps, and persistent has a barrier of the grid in place of
+-- further launches.
+--
+-- What a step reads past the field once: order planes on either side of a part, which neighbouring parts read at
+-- about the same time with MARCH=meet; 2 * order of TILE_ROWS rows; and a sector of 32 bytes on either side of
+-- 32 * VEC columns. All of it usually comes from the second-level cache, whose bandwidth is then the bound: large
+-- tiles, and copies that begin where sectors do.
 
 local NBYTES = "sel(dtype == 'f64', 8, 4)"
 local POINTS = "nx * ny * nz"
@@ -13,6 +19,7 @@ local COEFFICIENTS = { "c0", "c1", "c2", "c3", "c4" }
 local function count_at(d)
   return ("sel(shape == 'star', 2 * dims, (2 * %d + 1) ^ dims - (2 * %d - 1) ^ dims)"):format(d, d)
 end
+local SWEEPS = "(ALG == 'temporal' or ALG == 'tma' or ALG == 'persistent')"
 local NEIGHBOURS = "sel(shape == 'star', 2 * dims * order + 1, (2 * order + 1) ^ dims)"
 
 local function join(...)
@@ -25,10 +32,10 @@ end
 
 -- The stages of a form that makes `per` steps a launch, and after these the rest one by one. The last launch writes
 -- v, and the others change between it and `other`.
-local function launches(grid, block, smem, first, per)
+local function launches(grid, block, smem, first, per, operand)
   local function launch(from, to)
     return { kernel = "stencil", grid = grid, block = block, smem = smem,
-      args = join({ "nx", "ny", "nz" }, first, COEFFICIENTS, { from, to }) }
+      args = join({ "nx", "ny", "nz" }, first, COEFFICIENTS, { operand and operand(from) or from, to }) }
   end
   local function once(from, to)
     return { kernel = "stencil_once", block = { 32, 8 },
@@ -104,28 +111,35 @@ local MIXED = march("PLANES", {
   },
 })
 
--- What temporal and persistent share: extents of a part, and of shared memory (stencil_sweep.cuh).
-local HALO_X = "((TSTEPS - 1) * order + VEC - 1) // VEC * VEC"
-local SWEEP_DERIVE = {
-  { "OUT_COLUMNS", "32 * VEC - 2 * (" .. HALO_X .. ")" },
-  { "TILE_ROWS", "sel(dims == 3, WARPS * ITEMS, 1)" },
-  { "OUT_ROWS", "sel(dims == 3, TILE_ROWS - 2 * (TSTEPS - 1) * order, 1)" },
-  { "GROUP_NUMBERS", "(PREFETCH + 1) * (32 * VEC + 2 * ((order + VEC - 1) // VEC * VEC)) * "
-    .. "(TILE_ROWS + sel(dims == 3, 2 * order, 0)) + sel(dims == 3, min(TSTEPS - 1, 2), 0) * TILE_ROWS * 32 * VEC" },
-  { "SMEM", "GROUP_NUMBERS * NBYTES * sel(dims == 3, 1, WARPS)" },
-  { "LENGTH", "sel(dims == 3, nz, ny)" },
-  -- groups across the field, and those that the device holds at a time
-  { "ACROSS", "ceildiv(nx, max(1, OUT_COLUMNS)) * sel(dims == 3, ceildiv(ny, max(1, OUT_ROWS)), nz)" },
-  { "HELD", "dev_sms * RESIDENT * sel(dims == 3, 1, WARPS)" },
-  { "DEPTH", "sel(Z_DEPTH > 0, Z_DEPTH, max(min(LENGTH, 2 * order * TSTEPS), "
-    .. "ceildiv(LENGTH, max(1, WAVES * HELD // max(1, ACROSS)))))" },
-  { "PARTS", "ACROSS * ceildiv(LENGTH, max(1, DEPTH))" },
-  -- a thread's registers at least
-  { "REGS", "20 + ITEMS * VEC * NBYTES // 4 * (2 * order * TSTEPS + 1)" },
-}
+-- What temporal, persistent and tma share: extents of a part, and of shared memory (stencil_sweep.cuh). `halo`,
+-- `loaded`: what the columns on either side are multiples of, those that are computed, but not stored, and those that
+-- only the first level reads; `barriers`: bytes of the barriers that copies tell.
+local function sweep_derive(halo, loaded, barriers)
+  return {
+    { "HALO_X", "roundup((TSTEPS - 1) * order, " .. halo .. ")" },
+    { "LOADED_X", "roundup(order, " .. loaded .. ")" },
+    { "OUT_COLUMNS", "32 * VEC - 2 * HALO_X" },
+    { "TILE_ROWS", "sel(dims == 3, WARPS * ITEMS, 1)" },
+    { "OUT_ROWS", "sel(dims == 3, TILE_ROWS - 2 * (TSTEPS - 1) * order, 1)" },
+    { "SLOT_NBYTES", "roundup((32 * VEC + 2 * LOADED_X) * (TILE_ROWS + sel(dims == 3, 2 * order, 0)) * NBYTES, 128)" },
+    { "EXCHANGE_NBYTES", "sel(dims == 3, 2 * (TSTEPS - 1) * WARPS * min(ITEMS, 2 * order) * 32 * VEC * max(4, NBYTES), 0)" },
+    { "GROUP_NBYTES", "(PREFETCH + 1) * SLOT_NBYTES + EXCHANGE_NBYTES + " .. barriers },
+    { "SMEM", "GROUP_NBYTES * sel(dims == 3, 1, WARPS)" },
+    { "LENGTH", "sel(dims == 3, nz, ny)" },
+    -- groups across the field, and those that the device holds at a time
+    { "ACROSS", "ceildiv(nx, max(1, OUT_COLUMNS)) * sel(dims == 3, ceildiv(ny, max(1, OUT_ROWS)), nz)" },
+    { "HELD", "dev_sms * RESIDENT * sel(dims == 3, 1, WARPS)" },
+    { "DEPTH", "sel(Z_DEPTH > 0, Z_DEPTH, max(min(LENGTH, 2 * order * TSTEPS), "
+      .. "ceildiv(LENGTH, max(1, WAVES * HELD // max(1, ACROSS)))))" },
+    { "PARTS", "ACROSS * ceildiv(LENGTH, max(1, DEPTH))" },
+    -- a thread's registers at least
+    { "REGS", "20 + ITEMS * VEC * max(4, NBYTES) // 4 * ((2 * order + 1) * TSTEPS)" },
+  }
+end
 local SWEEP_REQUIRE = {
   { "VEC does not divide nx and the alignment", "VEC <= min(align, pow2div(nx, 8))" },
   { "VEC elements exceed 32 bytes", "VEC * NBYTES <= 32" },
+  { "VEC elements have less than 4 bytes", "VEC * NBYTES >= 4" },
   { "TSTEPS exceeds steps", "TSTEPS <= max(1, steps)" },
   { "in 2-D a thread has a row", "dims == 3 or ITEMS == 1" },
   { "the halo of TSTEPS steps leaves no points to store",
@@ -139,14 +153,35 @@ local SWEEP_REQUIRE = {
   { "a plane has more than 2^31 points", "dims == 2 or nx * ny < 2^31" },
   { "there are more parts than a grid may have", "PARTS < 2^31" },
 }
+local COPY_REQUIRE = {
+  { "cp.async of 16 bytes needs rows that are aligned to 16 bytes", "COPY == 'vec' or WHOLE_ROWS" },
+}
 local SWEEP_ARGS = { { "i32", "DEPTH" }, { "u32", "PARTS" } }
+local ASYNC = sweep_derive("sel(COPY == 'vec', VEC, max(VEC, 16 // NBYTES))",
+  "sel(COPY == 'vec', VEC, max(VEC, 32 // NBYTES))", "0")
 local TEMPORAL = {
-  derive = SWEEP_DERIVE, require = SWEEP_REQUIRE, source = "stencil_temporal.cu",
+  derive = ASYNC, require = join(SWEEP_REQUIRE, COPY_REQUIRE), source = "stencil_temporal.cu",
   stages = launches("sel(dims == 3, PARTS, ceildiv(PARTS, WARPS))", "32 * WARPS", "SMEM", SWEEP_ARGS, "TSTEPS"),
 }
-local PERSISTENT = {
-  derive = SWEEP_DERIVE,
+local TMA = {
+  derive = sweep_derive("VEC", "max(VEC, 16 // NBYTES)", "roundup(8 * (PREFETCH + 1), 128)"),
   require = join(SWEEP_REQUIRE, {
+    { "tensor maps need compute capability 9.0", "dev_cc >= 90" },
+    { "tensor maps need rows that are aligned to 16 bytes", "WHOLE_ROWS" },
+    { "tensor maps have no periodic borders", "border ~= 'periodic'" },
+    { "a box has at most 256 columns and rows",
+      "32 * VEC + 2 * LOADED_X <= 256 and TILE_ROWS + sel(dims == 3, 2 * order, 0) <= 256" },
+  }),
+  source = "stencil_tma.cu",
+  stages = launches("sel(dims == 3, PARTS, ceildiv(PARTS, WARPS))", "32 * WARPS", "SMEM", SWEEP_ARGS, "TSTEPS",
+    function(field)
+      return { tensor = field, dims = { "nx", "ny", "nz" }, strides = { "nx", "nx * ny" },
+        box = { "32 * VEC + 2 * LOADED_X", "TILE_ROWS + sel(dims == 3, 2 * order, 0)", 1 } }
+    end),
+}
+local PERSISTENT = {
+  derive = ASYNC,
+  require = join(SWEEP_REQUIRE, COPY_REQUIRE, {
     { "ALG=persistent needs steps, and TSTEPS that divides them", "steps > 0 and steps % TSTEPS == 0" },
   }),
   source = "stencil_persistent.cu",
@@ -249,32 +284,36 @@ return {
     align = "min(pow2div(u // (" .. NBYTES .. "), 4), pow2div(v // (" .. NBYTES .. "), 4))" },
 
   space = {
-    { "ALG", { "basic", "tile3d", "march", "march_register", "march_mixed", "temporal", "persistent" },
+    { "ALG", { "basic", "tile3d", "march", "march_register", "march_mixed", "temporal", "tma", "persistent" },
       "where neighbours come from: memory, tiles, planes around a marching block; TSTEPS steps at a time" },
     { "TILE_X", { 4, 6, 8, 10, 16, 32, 64, 128, 256, 512 }, "threads of a block in x",
-      when = "ALG ~= 'temporal' and ALG ~= 'persistent'" },
+      when = "not " .. SWEEPS },
     { "TILE_Y", { 1, 2, 4, 6, 8, 10, 16, 32, 64 }, "threads of a block in y",
-      when = "ALG ~= 'temporal' and ALG ~= 'persistent'" },
+      when = "not " .. SWEEPS },
     { "TILE_Z", { 1, 2, 4, 6, 8, 10 }, "threads of a block in z", when = "ALG == 'basic' or ALG == 'tile3d'" },
     { "TSTEPS", { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16 }, "steps while the field is read and written once",
-      when = "ALG == 'temporal' or ALG == 'persistent'" },
-    { "VEC", { 1, 2, 4, 8 }, "points of a row per thread", when = "ALG == 'temporal' or ALG == 'persistent'" },
-    { "ITEMS", { 1, 2, 3, 4, 8 }, "rows per thread in 3-D", when = "ALG == 'temporal' or ALG == 'persistent'" },
-    { "WARPS", { 1, 2, 4, 8, 16, 32 }, "warps per block", when = "ALG == 'temporal' or ALG == 'persistent'" },
+      when = SWEEPS },
+    { "VEC", { 1, 2, 4, 8 }, "points of a row per thread", when = SWEEPS },
+    { "ITEMS", { 1, 2, 3, 4, 8 }, "rows per thread in 3-D", when = SWEEPS },
+    { "WARPS", { 1, 2, 4, 8, 16, 32 }, "warps per block", when = SWEEPS },
     { "PREFETCH", { 1, 2, 3, 4, 6, 8 }, "planes, or rows in 2-D, that are copied ahead",
-      when = "ALG == 'temporal' or ALG == 'persistent'" },
+      when = SWEEPS },
     { "RESIDENT", { 1, 2, 3, 4, 6, 8, 12, 16 }, "blocks per multiprocessor that registers are limited for",
-      when = "ALG == 'temporal' or ALG == 'persistent'" },
+      when = SWEEPS },
     { "Z_DEPTH", { 0, 4, 8, 16, 32, 64, 128, 256, 512 }, "planes, or rows in 2-D, that a block goes through; 0: see WAVES",
       when = "ALG ~= 'basic' and ALG ~= 'tile3d'" },
     { "WAVES", { 1, 2, 4, 8, 16 }, "with Z_DEPTH=0, blocks are at most as many as fit the device so often",
-      when = "(ALG == 'temporal' or ALG == 'persistent') and Z_DEPTH == 0" },
-    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = "ALG == 'temporal' or ALG == 'persistent'" },
+      when = SWEEPS .. " and Z_DEPTH == 0" },
+    { "COPY", { "vec", "cg16", "ca16" }, "cp.async of VEC elements, of 16 bytes past the first-level cache, or through it",
+      when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "MARCH", { "up", "meet" }, "neighbouring parts go up, or towards each other", when = SWEEPS },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = SWEEPS },
     { "LOOP", { "host", "graph" }, "what repeats launches", when = "ALG ~= 'persistent'" },
   },
 
   derive = {
     { "NBYTES", NBYTES }, { "VEC_MOST", "min(align, pow2div(nx, 4), 16 // NBYTES)" }, { "ORDER", "order" }, { "DIMS", "dims" },
+    { "WHOLE_ROWS", "NBYTES * min(align, pow2div(nx, 16)) >= 16" },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
@@ -282,19 +321,19 @@ return {
     { "TILE_X * TILE_Y * TILE_Z exceeds the device's threads per block", "TILE_X * TILE_Y * TILE_Z <= dev_threads_block" },
     { "a tile of images is a plane", "dims == 3 or TILE_Z == 1" },
     { "blocks of less than 32 threads", "TILE_X * TILE_Y * TILE_Z >= 32" },
-    { "Z_DEPTH is 0 for temporal and persistent only",
-      "Z_DEPTH > 0 or ALG == 'basic' or ALG == 'tile3d' or ALG == 'temporal' or ALG == 'persistent'" },
+    { "Z_DEPTH is 0 for temporal, tma and persistent only",
+      "Z_DEPTH > 0 or ALG == 'basic' or ALG == 'tile3d' or " .. SWEEPS },
     { "LOOP=graph needs more than a step", "LOOP == 'host' or steps > 1" },
   },
 
   default = { ALG = "basic", TILE_X = 32, TILE_Y = 8, TILE_Z = 1, TSTEPS = 1, VEC = 1, ITEMS = 1, WARPS = 4,
-    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, STORE = "plain", LOOP = "host" },
+    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, COPY = "vec", MARCH = "up", STORE = "plain", LOOP = "host" },
 
   textbook = { ALG = "march_register", TILE_X = 32, TILE_Y = 32, Z_DEPTH = 32 },
   untuned = SUGGESTED,
 
   algorithms = { basic = BASIC, tile3d = TILE3D, march = MARCH, march_register = REGISTER, march_mixed = MIXED,
-    temporal = TEMPORAL, persistent = PERSISTENT },
+    temporal = TEMPORAL, tma = TMA, persistent = PERSISTENT },
 
   workspace = {
     { "other", "dtype", "sel(steps > 1, " .. POINTS .. ", 0)" },

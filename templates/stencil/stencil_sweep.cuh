@@ -3,84 +3,16 @@
 // In 3-D a group is a block that marches through planes, a thread has ITEMS rows of VEC points in each; in 2-D
 // it is a warp that marches through rows. Planes come to shared memory PREFETCH planes ahead. When a plane
 // arrives at a level, each point adds its part to the sums of the 2 * ORDER + 1 planes around it; the oldest of
-// these is then complete and goes to the next level, or is stored. The parts of neighbouring groups overlap, so
-// that each level needs only what the group has itself.
+// these is then complete and goes to the next level, or is stored. A level takes what the level before completed
+// an iteration ago: the levels of an iteration are independent, and one barrier serves all. The parts of
+// neighbouring groups overlap, so that each level needs only what the group has itself.
 #pragma once
-#include "stencil_points.cuh"
-#include "ptx.cuh"
+#include "stencil_planes.cuh"
 
-constexpr int R = ORDER, SUMS = 2 * ORDER;
-constexpr int RY = DIMS == 3 ? R : 0;  // rows that a point needs on either side
-// Columns and rows that are loaded for the first level only, and those that are computed, but not stored.
-constexpr int LOADED_X = (R + VEC - 1) / VEC * VEC;
-constexpr int HALO_X = ((TSTEPS - 1) * R + VEC - 1) / VEC * VEC, HALO_Y = (TSTEPS - 1) * RY;
-constexpr int COLUMNS = 32 * VEC, ROWS = DIMS == 3 ? WARPS * ITEMS : 1;
-constexpr int OUT_X = COLUMNS - 2 * HALO_X, OUT_Y = ROWS - 2 * HALO_Y;
-// A plane in shared memory, and how the group's threads copy it.
-constexpr int WIDTH = COLUMNS + 2 * LOADED_X, HEIGHT = ROWS + 2 * RY;
-constexpr int MEMBERS = DIMS == 3 ? 32 * WARPS : 32;
-constexpr int PIECE = (VEC * NBYTES < 16 ? VEC * NBYTES : 16) / NBYTES;
-constexpr int ROW_PIECES = WIDTH / PIECE, PIECES = HEIGHT * ROW_PIECES;
-constexpr int COPIES = (PIECES + MEMBERS - 1) / MEMBERS;
-constexpr int STAGES = PREFETCH + 1, EXCHANGES = DIMS == 2 || TSTEPS == 1 ? 0 : TSTEPS == 2 ? 1 : 2;
-constexpr int GROUP_SHARED = (STAGES * HEIGHT * WIDTH + EXCHANGES * ROWS * COLUMNS);
-
-struct alignas(PIECE *NBYTES) piece {
-  number e[PIECE];
-};
-
-// A group's part: its first column and row, image, and the planes that it stores.
-struct part {
-  int x, y, image, first, last;
-};
-
-__device__ __forceinline__ void sync_group() {
-  if constexpr (DIMS == 3) {
-    __syncthreads();
-  } else {
-    __syncwarp();
-  }
-}
-
-// ---- planes to shared memory -------------------------------------------------------------------
-
-struct loader {
-  const stored *in;
-  long long plane;  // elements
-  int count;        // planes
-  int at[COPIES];   // of this thread's pieces in a plane; -1: zeros, -2: no such piece
-  stored *to;
-
-  __device__ __forceinline__ loader(const part &p, const extents &field, const stored *in_,
-                                    stored *shared, int member) {
-    in = in_ + (DIMS == 2 ? field.at(0, 0, p.image) : 0);
-    plane = DIMS == 3 ? field.at(0, 0, 1) : field.nx;
-    count = DIMS == 3 ? field.nz : field.ny;
-    to = shared + member * PIECE;
-#pragma unroll
-    for (int k = 0; k < COPIES; k++) {
-      const int i = k * MEMBERS + member;
-      int x = p.x - LOADED_X + i % ROW_PIECES * PIECE, y = p.y - RY + i / ROW_PIECES;
-      if constexpr (BORDER == BORDER_periodic) x = wrap(x, field.nx), y = wrap(y, field.ny);
-      const bool inside =
-          (unsigned)x < (unsigned)field.nx && (DIMS == 2 || (unsigned)y < (unsigned)field.ny);
-      at[k] = i >= PIECES ? -2 : !inside ? -1 : DIMS == 3 ? y * field.nx + x : x;
-    }
-  }
-  __device__ __forceinline__ void load(int m, int slot) const {
-    if constexpr (BORDER == BORDER_periodic) m = wrap(m, count);
-    const bool inside = (unsigned)m < (unsigned)count;
-    const stored *from = in + (inside ? m * plane : 0);
-    const unsigned address = shared_address(to + slot * (HEIGHT * WIDTH));
-#pragma unroll
-    for (int k = 0; k < COPIES; k++) {
-      if ((k + 1) * MEMBERS > PIECES && at[k] == -2) continue;
-      cp_async<PIECE * NBYTES>(address + k * MEMBERS * PIECE * NBYTES, from + max(at[k], 0),
-                               inside && at[k] >= 0 ? PIECE * NBYTES : 0);
-    }
-    cp_async_commit();
-  }
-};
+constexpr int SUMS = 2 * ORDER;
+// Rows of a warp that other warps read: those within ORDER of its first or last.
+constexpr int SHARED_ROWS = ITEMS < 2 * R ? ITEMS : 2 * R;
+constexpr int EXCHANGED = WARPS * SHARED_ROWS * COLUMNS;  // numbers of a level
 
 // ---- a level -----------------------------------------------------------------------------------
 
@@ -91,23 +23,34 @@ struct window {
 using points = number[ITEMS][VEC];
 using sums = number[SUMS][ITEMS][VEC];
 
-template <int N>
-__device__ __forceinline__ void read(const stored *from, number *to) {
+// N of memory's elements or of numbers, in vectors of up to 16 bytes.
+template <typename T, int N>
+struct alignas(N * sizeof(T)) vector_of {
+  T e[N];
+};
+template <typename T>
+__device__ constexpr int piece_of() {
+  return VEC * sizeof(T) < 16 ? VEC : 16 / (int)sizeof(T);
+}
+template <int N, typename T>
+__device__ __forceinline__ void read(const T *from, number *to) {
+  constexpr int P = piece_of<T>();
 #pragma unroll
-  for (int i = 0; i < N; i += PIECE) {
-    const piece p = *reinterpret_cast<const piece *>(from + i);
+  for (int i = 0; i < N; i += P) {
+    const auto p = *reinterpret_cast<const vector_of<T, P> *>(from + i);
 #pragma unroll
-    for (int e = 0; e < PIECE; e++) to[i + e] = p.e[e];
+    for (int e = 0; e < P; e++) to[i + e] = p.e[e];
   }
 }
 template <int N>
-__device__ __forceinline__ void write(stored *to, const number *from) {
+__device__ __forceinline__ void write(number *to, const number *from) {
+  constexpr int P = piece_of<number>();
 #pragma unroll
-  for (int i = 0; i < N; i += PIECE) {
-    piece p;
+  for (int i = 0; i < N; i += P) {
+    vector_of<number, P> p;
 #pragma unroll
-    for (int e = 0; e < PIECE; e++) p.e[e] = from[i + e];
-    *reinterpret_cast<piece *>(to + i) = p;
+    for (int e = 0; e < P; e++) p.e[e] = from[i + e];
+    *reinterpret_cast<vector_of<number, P> *>(to + i) = p;
   }
 }
 
@@ -116,44 +59,55 @@ __device__ constexpr bool in_full(int row) {
   return SHAPE == SHAPE_box || (row >= RY && row < RY + ITEMS);
 }
 
-// The first level's, from the plane in shared memory.
+// The first level's, from the plane in shared memory. BESIDE columns on either side are read, whole vectors.
+constexpr int BESIDE = (R + VEC - 1) / VEC * VEC;
+
 __device__ __forceinline__ void open_window(const stored *plane, int warp, int lane, window &w) {
 #pragma unroll
   for (int k = 0; k < ITEMS + 2 * RY; k++) {
-    const stored *row = plane + ((DIMS == 3 ? warp * ITEMS : 0) + k) * WIDTH + lane * VEC;
-    number all[VEC + 2 * LOADED_X];
-    read<VEC>(row + LOADED_X, all + LOADED_X);
+    const stored *own =
+        plane + ((DIMS == 3 ? warp * ITEMS : 0) + k) * WIDTH + LOADED_X + lane * VEC;
+    number all[VEC + 2 * BESIDE];
+    read<VEC>(own, all + BESIDE);
     if (in_full(k)) {
-      read<LOADED_X>(row, all);
-      read<LOADED_X>(row + LOADED_X + VEC, all + LOADED_X + VEC);
+      read<BESIDE>(own - BESIDE, all);
+      read<BESIDE>(own + VEC, all + BESIDE + VEC);
     }
 #pragma unroll
     for (int e = in_full(k) ? 0 : R; e < (in_full(k) ? VEC + 2 * R : VEC + R); e++) {
-      w.e[k][e] = all[LOADED_X - R + e];
+      w.e[k][e] = all[BESIDE - R + e];
     }
   }
 }
 
-// Other levels': columns by shuffles, other threads' rows through shared memory.
-__device__ __forceinline__ void exchange(const points &v, stored *rows, int warp, int lane,
-                                         window &w) {
-  if constexpr (DIMS == 3) {
+// Row i of a warp among those that it shares.
+__device__ constexpr int shared_row(int i) { return i < R ? i : SHARED_ROWS - (ITEMS - i); }
+
+// What other warps will need of the points that a level has completed.
+__device__ __forceinline__ void share(const points &v, number *rows, int warp, int lane) {
+  if constexpr (DIMS == 2) return;
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-      if (i < R || i >= ITEMS - R)
-        write<VEC>(rows + (warp * ITEMS + i) * COLUMNS + lane * VEC, v[i]);
-    }
-    __syncthreads();
+  for (int i = 0; i < ITEMS; i++) {
+    if (i >= R && i < ITEMS - R) continue;
+    write<VEC>(rows + (warp * SHARED_ROWS + shared_row(i)) * COLUMNS + lane * VEC, v[i]);
   }
+}
+
+// Other levels': columns by shuffles, other warps' rows through shared memory.
+__device__ __forceinline__ void exchange(const points &v, const number *rows, int warp, int lane,
+                                         window &w) {
 #pragma unroll
   for (int k = 0; k < ITEMS + 2 * RY; k++) {
     number own[VEC];
     if (k >= RY && k < RY + ITEMS) {
 #pragma unroll
       for (int e = 0; e < VEC; e++) own[e] = v[k - RY][e];
-    } else {
-      const int row = min(max(warp * ITEMS + k - RY, 0), ROWS - 1);
-      read<VEC>(rows + row * COLUMNS + lane * VEC, own);
+    } else {                          // (rows beyond the tile give what nothing depends on)
+      constexpr int FAR = ITEMS * 8;  // keeps what is divided positive
+      const int i = (k - RY + FAR) % ITEMS, from = warp + (k - RY + FAR) / ITEMS - 8;
+      read<VEC>(rows + (min(max(from, 0), WARPS - 1) * SHARED_ROWS + shared_row(i)) * COLUMNS +
+                    lane * VEC,
+                own);
     }
 #pragma unroll
     for (int e = 0; e < VEC; e++) w.e[k][R + e] = own[e];
@@ -236,11 +190,11 @@ struct border {
 // Plane m arrives at a level, and plane m - R of the next one is complete.
 template <bool EDGE>
 __device__ __forceinline__ void advance(const weights &c, const window &w, sums &sum, points &v,
-                                        const border &at, int m) {
+                                        const border &at, const part &p, int m) {
   constexpr bool KEEPS = EDGE && BORDER == BORDER_keep;
   int planes[R + 1];  // masks of planes m - R to m
 #pragma unroll
-  for (int j = 0; j <= R; j++) planes[j] = EDGE ? at.plane(m - R + j) : 0;
+  for (int j = 0; j <= R; j++) planes[j] = EDGE ? at.plane(p.plane(m - R + j)) : 0;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
 #pragma unroll
@@ -287,21 +241,22 @@ __device__ __forceinline__ void advance(const weights &c, const window &w, sums 
 // ---- a part ------------------------------------------------------------------------------------
 
 __device__ __forceinline__ void put(stored *to, const number *from) {
+  constexpr int P = piece_of<stored>(), NBYTES_P = P * (int)sizeof(stored);
 #pragma unroll
-  for (int i = 0; i < VEC; i += PIECE) {
-    piece p;
+  for (int i = 0; i < VEC; i += P) {
+    vector_of<stored, P> p;
 #pragma unroll
-    for (int e = 0; e < PIECE; e++) p.e[e] = from[i + e];
+    for (int e = 0; e < P; e++) p.e[e] = element<DTYPE>::narrow(from[i + e]);
     if constexpr (STORE == STORE_streaming) {
-      if constexpr (PIECE * NBYTES == 16) {
-        __stcs(reinterpret_cast<float4 *>(to + i), *reinterpret_cast<const float4 *>(&p));
-      } else if constexpr (PIECE * NBYTES == 8) {
-        __stcs(reinterpret_cast<float2 *>(to + i), *reinterpret_cast<const float2 *>(&p));
+      if constexpr (NBYTES_P == 16) {
+        __stcs(reinterpret_cast<uint4 *>(to + i), *reinterpret_cast<const uint4 *>(&p));
+      } else if constexpr (NBYTES_P == 8) {
+        __stcs(reinterpret_cast<uint2 *>(to + i), *reinterpret_cast<const uint2 *>(&p));
       } else {
-        __stcs(to + i, p.e[0]);
+        __stcs(reinterpret_cast<unsigned *>(to + i), *reinterpret_cast<const unsigned *>(&p));
       }
     } else {
-      *reinterpret_cast<piece *>(to + i) = p;
+      *reinterpret_cast<vector_of<stored, P> *>(to + i) = p;
     }
   }
 }
@@ -313,6 +268,7 @@ __device__ __forceinline__ void put_plane(const part &p, const extents &field, i
       x >= field.nx) {
     return;
   }
+  m = p.plane(m);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     if (DIMS == 3 && (y + i < p.y + HALO_Y || y + i >= p.y + ROWS - HALO_Y || y + i >= field.ny)) {
@@ -324,44 +280,48 @@ __device__ __forceinline__ void put_plane(const part &p, const extents &field, i
 
 template <bool EDGE>
 __device__ __forceinline__ void sweep_part(const part &p, const extents &field, const weights &c,
-                                           const stored *in, stored *out, stored *shared, int warp,
-                                           int lane) {
-  const int member = DIMS == 3 ? warp * 32 + lane : lane;
-  const loader planes(p, field, in, shared, member);
+                                           const origin &in, stored *out, unsigned char *shared,
+                                           int warp, int lane) {
+  loader planes(p, field, in, shared, DIMS == 3 ? warp * 32 + lane : lane);
+  number *const rows = reinterpret_cast<number *>(shared + STAGES * SLOT_NBYTES);
   const int x = p.x + lane * VEC, y = DIMS == 3 ? p.y + warp * ITEMS : 0;
   const border at(field, x, y);
   sums sum[TSTEPS];
+  points v[TSTEPS];  // what the levels have completed
 #pragma unroll
   for (int l = 0; l < TSTEPS; l++) {
 #pragma unroll
     for (int i = 0; i < SUMS * ITEMS * VEC; i++) (&sum[l][0][0][0])[i] = 0;
+#pragma unroll
+    for (int i = 0; i < ITEMS * VEC; i++) (&v[l][0][0])[i] = 0;
+    if (l < TSTEPS - 1) share(v[l], rows + l * EXCHANGED, warp, lane);
   }
-  const int from = p.first - TSTEPS * R, end = p.last + TSTEPS * R;
 #pragma unroll
-  for (int k = 0; k < PREFETCH; k++) planes.load(from + k, k);
-  int slot = 0;
+  for (int k = 0; k < PREFETCH; k++) planes.load(p, p.begin() + k, k);
+  int slot = 0, half = 0;  // of the rows, where the levels read
 #pragma unroll 1
-  for (int m = from; m < end; m++) {
-    cp_async_wait<PREFETCH - 1>();
+  for (int m = p.begin(); m < p.until(); m++) {
+    planes.wait(slot);
     sync_group();
-    planes.load(m + PREFETCH, slot == 0 ? PREFETCH : slot - 1);
-    points v;
+    planes.load(p, m + PREFETCH, slot == 0 ? PREFETCH : slot - 1);
 #pragma unroll
-    for (int l = 0; l < TSTEPS; l++) {
+    for (int l = TSTEPS - 1; l >= 0; l--) {
       window w;
       if (l == 0) {
-        open_window(shared + slot * (HEIGHT * WIDTH), warp, lane, w);
+        open_window(reinterpret_cast<const stored *>(shared + slot * SLOT_NBYTES), warp, lane, w);
       } else {
-        stored *rows =
-            shared + STAGES * HEIGHT * WIDTH + (l % 2 * (EXCHANGES - 1)) * ROWS * COLUMNS;
-        exchange(v, rows, warp, lane, w);
+        exchange(v[l - 1], rows + half + (l - 1) * EXCHANGED, warp, lane, w);
       }
-      advance<EDGE>(c, w, sum[l], v, at, m - l * R);
+      advance<EDGE>(c, w, sum[l], v[l], at, p, m - l * (R + 1));
+      if (l < TSTEPS - 1) {
+        share(v[l], rows + (TSTEPS - 1) * EXCHANGED - half + l * EXCHANGED, warp, lane);
+      }
     }
-    put_plane(p, field, x, y, m - TSTEPS * R, v, out);
+    put_plane(p, field, x, y, m - TSTEPS * R - (TSTEPS - 1), v[TSTEPS - 1], out);
     slot = slot == PREFETCH ? 0 : slot + 1;
+    half = (TSTEPS - 1) * EXCHANGED - half;
   }
-  cp_async_wait<0>();
+  planes.finish();
   sync_group();
 }
 
@@ -377,8 +337,8 @@ __device__ __forceinline__ bool at_border(const part &p, const extents &field) {
 
 // Part i of those into which strips of columns, tiles of rows (or images) and depth divide the field.
 __device__ __forceinline__ void sweep(unsigned i, const extents &field, const weights &c, int depth,
-                                      const stored *in, stored *out, stored *shared, int warp,
-                                      int lane) {
+                                      const origin &in, stored *out, unsigned char *shared,
+                                      int warp, int lane) {
   const unsigned strips = (field.nx - 1) / OUT_X + 1;
   const unsigned lines = DIMS == 3 ? (field.ny - 1) / OUT_Y + 1 : field.nz;
   const int count = DIMS == 3 ? field.nz : field.ny;
@@ -389,6 +349,7 @@ __device__ __forceinline__ void sweep(unsigned i, const extents &field, const we
   p.y = p.image * OUT_Y - HALO_Y;
   p.first = i / lines * depth;
   p.last = min(count - p.first, depth) + p.first;
+  p.backwards = i / lines % 2;
   if (at_border(p, field)) {
     sweep_part<true>(p, field, c, in, out, shared, warp, lane);
   } else {

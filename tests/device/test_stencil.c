@@ -94,6 +94,11 @@ BED_TEST(algorithms_are_right) {
       {FIELD "order=2 steps=2", "ALG=march_mixed,TILE_X=16,TILE_Y=16,PLANES=2,Z_DEPTH=4", 0},
       {"nx=3 ny=2 nz=1 order=4 border=periodic steps=2", "ALG=march,TILE_X=16,TILE_Y=16", 0},
       {"nx=1 ny=1 nz=1 border=zero", "ALG=temporal,VEC=1,ITEMS=1,WARPS=4", 0},
+      {FIELD "steps=4 border=zero",
+       "ALG=tma,TSTEPS=2,VEC=4,ITEMS=2,WARPS=8,PREFETCH=8,Z_DEPTH=4,MARCH=meet", 0},
+      {"nx=132 ny=37 nz=2 dims=2 order=4 dtype=f64", "ALG=tma,VEC=2,WARPS=2,PREFETCH=3", 0},
+      {FIELD "order=2 steps=2",
+       "ALG=temporal,TSTEPS=2,VEC=2,ITEMS=1,WARPS=16,PREFETCH=1,Z_DEPTH=8,COPY=cg16,MARCH=meet", 0},
   };
   bed_needs(b, 80);
   CHECK_PARTS(b, "stencil", 0, parts);
