@@ -1,4 +1,8 @@
-/* emu_exec_video.c -- video instructions. src: PTX ISA 9.0, 9.7, "Video Instructions". */
+/* emu_exec_video.c -- video instructions. src: PTX ISA 9.0, 9.7, "Video Instructions".
+ *
+ * GPUs since Maxwell have no scalar video instructions; ptxas writes them as others. Where its code
+ * departs from the manual (CUDA 13.0, read in the machine code and confirmed on an H200), the emulated
+ * device follows the code: see saturate, second and mad. */
 #include "emu_exec.h"
 #include "emu_fragment.h"
 #include "emu_modes.h"
@@ -45,41 +49,78 @@ static wide compute(const int *mode, int64_t a, int64_t b) {
   }
 }
 
+/* The factors and c are signed where they are whole registers, whatever their types say. */
 static uint32_t mad(const int *mode, int64_t a, int64_t b, uint32_t c) {
   const int flags = mode[2], shift = mode[5] == 2 ? 15 : mode[5] == 1 ? 7 : 0;
   const bool is_signed =
       flags & (VIDEO_signed_a | VIDEO_signed_b | VIDEO_minus_product | VIDEO_minus_c);
-  wide v = (wide)a * b, addend = is_signed ? (wide)(int32_t)c : (wide)c;
+  const int64_t addend = (int32_t)c;
+  wide v = (wide)a * b;
   v = flags & VIDEO_minus_product ? -v : v;
   v += flags & VIDEO_minus_c ? -addend : addend;
   v += flags & VIDEO_plus_one ? 1 : 0;
-  v >>= shift;
+  v = !is_signed && shift ? (wide)((uint64_t)v >> shift) : v >> shift;
   return (uint32_t)(flags & VIDEO_sat ? clamp(v, 32, is_signed) : v);
 }
 
-/* The intermediate result has 34 bits and the sign of d's type: of an unsigned one, a negative number
- * is a large one (observed on an H100). */
-static wide saturate(wide v, int width, bool is_signed) {
-  return clamp(!is_signed && v < 0 ? v + ((wide)1 << 34) : v, width, is_signed);
+static bool shifts(const int *mode) {
+  return mode[0] == VIDEO_shl || mode[0] == VIDEO_shr;
+}
+
+/* The result of a shift is cut to 34 bits with sign and saturates to 32 bits, also for a part of d. Other
+ * results saturate at the least only if d is a whole register, and there not at the most if it is
+ * unsigned; a part takes its most for a negative result, too. */
+static wide saturate(const int *mode, wide v, int width, bool is_signed) {
+  const wide most = ((wide)1 << (width - is_signed)) - 1;
+  if (shifts(mode)) {
+    return clamp((wide)((int64_t)((uint64_t)v << 30) >> 30), 32, is_signed);
+  }
+  if (width < 32) {
+    return v < 0 || v > most ? most : v;
+  }
+  return is_signed ? clamp(v, 32, true) : v < 0 ? 0 : (wide)(uint32_t)v;
+}
+
+/* `exact` saturated to v, with c. Minima and maxima compare 64 bits: sums and shifts are extended by their
+ * bit 31, unsigned results of others only saturate at 0. */
+static uint32_t second(const int *mode, wide exact, wide v, uint32_t c) {
+  const bool is_signed = mode[2] & VIDEO_signed_d, sat = mode[2] & VIDEO_sat;
+  const bool sums = mode[0] == VIDEO_add || mode[0] == VIDEO_sub;
+  const int64_t with = is_signed ? (int64_t)(int32_t)c : (int64_t)c;
+  const int64_t w = sums || (sat && shifts(mode)) ? (int32_t)v
+                    : sat && !is_signed           ? (int64_t)(exact < 0 ? 0 : exact)
+                                                  : (int64_t)v;
+  const bool less = is_signed ? w < with : (uint64_t)w < (uint64_t)with;
+  switch (mode[5] & 0xff) {
+  case SECOND_add: return (uint32_t)v + c;
+  case SECOND_min: return less ? (uint32_t)v : c;
+  default: return less ? c : (uint32_t)v;
+  }
+}
+
+/* v in a part of c; the upper half takes the upper half of v */
+static uint32_t insert(uint32_t v, int to, int width, uint32_t c) {
+  const uint32_t mask = ((1u << width) - 1) << to;
+  return (width == 16 ? v & mask : v << to & mask) | (c & ~mask);
 }
 
 static uint32_t scalar(const int *mode, uint32_t x, uint32_t y, uint32_t c) {
   const int flags = mode[2], to = mode[4] & 0xff, width = mode[4] >> 8;
-  const int64_t a = part_of(x, mode[3] & 0xff, mode[3] >> 8 & 0xff, flags & VIDEO_signed_a);
-  const int64_t b = part_of(y, mode[3] >> 16 & 0xff, mode[3] >> 24, flags & VIDEO_signed_b);
-  if (mode[0] == VIDEO_mad) {
+  const int a_bits = mode[3] >> 8 & 0xff, b_bits = mode[3] >> 24;
+  const bool is_mad = mode[0] == VIDEO_mad;
+  const int64_t a =
+      part_of(x, mode[3] & 0xff, a_bits, (flags & VIDEO_signed_a) || (is_mad && a_bits == 32));
+  const int64_t b = part_of(y, mode[3] >> 16 & 0xff, b_bits,
+                            (flags & VIDEO_signed_b) || (is_mad && b_bits == 32));
+  if (is_mad) {
     return mad(mode, a, b, c);
   }
-  wide v = compute(mode, a, b), with = flags & VIDEO_signed_d ? (wide)(int32_t)c : (wide)c;
-  v = flags & VIDEO_sat ? saturate(v, width, flags & VIDEO_signed_d) : v;
-  switch (mode[5] & 0xff) {
-  case SECOND_add: return (uint32_t)(v + with);
-  case SECOND_min: return (uint32_t)(v < with ? v : with);
-  case SECOND_max: return (uint32_t)(v > with ? v : with);
-  default: break;
+  const wide exact = compute(mode, a, b);
+  const wide v = flags & VIDEO_sat ? saturate(mode, exact, width, flags & VIDEO_signed_d) : exact;
+  if ((mode[5] & 0xff) != SECOND_none) {
+    return second(mode, exact, v, c);
   }
-  const uint32_t mask = width == 32 ? ~0u : ((1u << width) - 1) << to;
-  return width == 32 ? (uint32_t)v : ((uint32_t)v << to & mask) | (c & ~mask);
+  return width == 32 ? (uint32_t)v : insert((uint32_t)v, to, width, c);
 }
 
 static uint32_t vector(const int *mode, uint32_t x, uint32_t y, uint32_t c) {
