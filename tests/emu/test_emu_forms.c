@@ -225,7 +225,7 @@ TEST(replaced_tensor_map) {
       "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
       "[%d2], [%r3], 128;\n@%p1 bra E;\nfence.proxy.tensormap::generic.acquire.gpu [%d2], 128;\n"
       "mbarrier.init.shared.b64 [%r4], 1; fence.mbarrier_init.release.cluster;\n"
-      "mbarrier.arrive.expect_tx.shared.b64 %d8, [%r4], 64; mov.u32 %r5, 6; mov.u32 %r6, 1;\n"
+      "mbarrier.arrive.expect_tx.shared.b64 %d8, [%r4], 64; mov.u32 %r5, 8; mov.u32 %r6, 1;\n"
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
       "[%d2, {%r5, %r6}], [%r4];\nW: mbarrier.try_wait.shared.b64 %p2, [%r4], %d8; @!%p2 bra W;\nE: "
       "bar.sync 0; shl.b32 %r6, %r2, 2; add.u32 %r7, %r1, %r6; setp.gt.u32 %p1, %r2, 15; @%p1 bra "
@@ -247,7 +247,7 @@ TEST(replaced_tensor_map) {
   fixture_ok(&k, fixture_launch(&k, "tile", 1, 32, 0, args));
   fixture_read(&k, out, y, sizeof out);
   for (int i = 0; i < 16; i++) { /* of rows of 16 words, 12 of them inside */
-    assert_int_equal(out[i], i % 8 < 6 ? (i / 8 + 1) * 16 + 6 + i % 8 + 1 : 0);
+    assert_int_equal(out[i], i % 8 < 4 ? (i / 8 + 1) * 16 + 8 + i % 8 + 1 : 0);
   }
   fixture_close(&k);
 }

@@ -280,6 +280,26 @@ static int find_home(emu_warp *w, const emu_bulk *b, uint64_t address, uint64_t 
   return RUN_ON;
 }
 
+/* Of the coordinates that are refused here, a GPU reports an illegal instruction. */
+static int take_coordinate(emu_warp *w, emu_bulk *b, int d) {
+  const int32_t at = (int32_t)emu_get(emu_src(w, b->in->more->ops[d]), b->lane, 4);
+  const int64_t byte = (int64_t)at * b->map.element_nbytes;
+  b->at[d] = at;
+  if (b->op == BULK_STORE && at < 0 && (!d || !b->map.pixels)) {
+    return emu_finding(
+        w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
+        "stores a tile at coordinate %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",
+        at, d);
+  }
+  if (!d && byte % CHUNK) {
+    return emu_finding(
+        w, b->in, b->lane, EMU_MISALIGNED,
+        "copies a tile at coordinate %d in dimension 0, which is byte %lld of a row: it must be a multiple of 16 (a GPU reports an illegal instruction)",
+        at, (long long)byte);
+  }
+  return RUN_ON;
+}
+
 static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
   const emu_more *more = b->in->more;
   if (!emu_peek(w, b->lane, address, sizeof b->map, &b->map) || !emu_tensor_valid(&b->map) ||
@@ -298,13 +318,7 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
     b->filter[d] = (uint16_t)emu_get(emu_src(w, op), b->lane, 2);
   }
   for (int d = 0; d < more->mode[1]; d++) {
-    b->at[d] = (int32_t)emu_get(emu_src(w, more->ops[d]), b->lane, 4);
-    if (b->op == BULK_STORE && b->at[d] < 0 && (!d || !b->map.pixels)) {
-      return emu_finding(
-          w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
-          "stores a tile at coordinate %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",
-          b->at[d], d);
-    }
+    TRY(take_coordinate(w, b, d));
   }
   b->nbytes = box_nbytes(&b->map);
   b->type = b->map.type;
