@@ -6,10 +6,10 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(copy) X(dot) X(gemm) X(gemm_batched) X(gemv)         \
-  X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple)    \
-  X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil)     \
-  X(transpose) X(vector_add)
+  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(conv3d) X(copy) X(dot) X(gemm) X(gemm_batched)      \
+  X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey)      \
+  X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm)      \
+  X(stencil) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -93,6 +93,10 @@ static const struct {
     {"conv2d", "nx=0 ny=0 rx=0"},
     {"conv2d", "nx=2147352576 ny=1 rx=127 border=valid rank=separable align=1"},
     {"conv2d", "nx=1 ny=2147352576 rx=127 border=mirror dtype=f64"},
+    {"conv3d", "nx=0 ny=0 nz=0 rx=0"},
+    {"conv3d", "nx=2147352576 ny=1 nz=1 rx=127 border=valid rank=separable align=1"},
+    {"conv3d", "nx=1 ny=1 nz=2147352576 rx=127 border=mirror dtype=f64"},
+    {"conv3d", "nx=1 ny=2147352576 nz=1 rx=127 border=replicate dtype=f16"},
     {"copy", "n=0 size=16 op=fill align=1"},
     {"copy", "n=2^36 size=16"},
     {"dot", "n=0 dtype=f16"},

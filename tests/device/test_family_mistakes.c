@@ -132,6 +132,7 @@ static const struct {
     {"box_blur", "width=70 height=9 border=mirror", "period - at", "period - at - 1", "dst["},
     {"conv1d", "nx=200", "at : at - rx", "at : at - rx + 1", "y["},
     {"conv2d", "nx=20 ny=9 border=mirror", "row + j - skip_y", "row + j - skip_x + 1", "y["},
+    {"conv3d", "nx=12 ny=7 nz=5", "plane + k - skip_z", "plane + k - skip_z + 1", "y["},
     {"rgb_to_grey", "width=70 height=9", "widen(colour<1>", "widen(colour<2>", "dst["},
     {"julia", "width=20 iterations=40", "STEPS - 1; s++", "STEPS - 2; s++", "elements are wrong"},
     {"julia", "width=20 iterations=40", "point p = {};\n  p.x = __fmul_rn((float)(column",

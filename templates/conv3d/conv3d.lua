@@ -1,0 +1,330 @@
+-- conv3d: y = the convolution of a volume with a filter of (2 rx + 1) x (2 ry + 1) x (2 rz + 1) taps, without turning
+-- the filter: y[plane][row][column] = sum of f[k][j][i] * x[plane + k - rz][row + j - ry][column + i - rx].
+--
+-- ALG is the ladder of the cited book, ch. 7, in three dimensions: basic and constant read the volume from global
+-- memory; tile_input and tile_output keep a tile with its halo in shared memory, with a thread for each of its elements
+-- or for some results; cached_halo leaves the halo to the L2 cache. With register, blocks march through planes, which
+-- arrive in shared memory ahead of time, and the sums of the results that a plane is part of slide through registers.
+-- ALG=separable does so with a filter that is a product.
+--
+-- The text depends on the radii, but for ALG=basic, on the border and the types, not on other sizes.
+
+local MOST = 2^31 - 2^17 -- so that an index beyond the volume is an int
+local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
+local function extent(axis)
+  return ("sel(border == 'valid', max(0, n%s - 2 * r%s), n%s)"):format(axis, axis, axis)
+end
+local MX, MY, MZ = extent "x", extent "y", extent "z"
+
+local function tiles(across, down, depth)
+  return ("ceildiv(MX, %s) * ceildiv(MY, %s) * ceildiv(MZ, %s)"):format(across, down, depth)
+end
+local function grid_fits(across, down, depth)
+  return { "there are more tiles than a grid has blocks", tiles(across, down, depth) .. " < 2^31" }
+end
+
+local COPY = { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" }
+local BLOCK = { "BLOCK_X", "BLOCK_Y", "BLOCK_Z" }
+local BEGINS = "EARLY and FILTER ~= 'constant'"
+
+local function stages(across, down, depth, smem)
+  return { COPY,
+    { kernel = "conv3d", grid = tiles(across, down, depth), block = BLOCK, smem = smem, early = BEGINS,
+      when = "MX * MY * MZ > 0",
+      args = { "nx", "ny", "nz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, "x", "ldx", "f", "y", "ldy" } } }
+end
+
+local MARCHES = "ALG == 'register' or ALG == 'separable'"
+local WHOLE = { "rank=separable needs ALG=basic, which multiplies the taps, or ALG=separable", "rank == 'full'" }
+local ONE_EACH = { "a thread has one result: OUT_X and OUT_Y are 1", "OUT_X == 1 and OUT_Y == 1" }
+
+local BASIC = {
+  require = { ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
+    { "ALG=basic reads the filter from global memory", "FILTER == 'global'" } },
+  source = "conv3d_basic.cu",
+  stages = {
+    { kernel = "conv3d", grid = tiles("BLOCK_X", "BLOCK_Y", "BLOCK_Z"), block = BLOCK, early = "EARLY",
+      when = "MX * MY * MZ > 0",
+      args = { "nx", "ny", "nz", "rx", "ry", "rz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, "x", "ldx", "f",
+        "fy", "fz", "y", "ldy" } },
+  },
+}
+local CONSTANT = {
+  require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
+    { "ALG=constant reads the filter from constant memory", "FILTER == 'constant'" } },
+  source = "conv3d_constant.cu", stages = stages("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
+}
+local TILE_INPUT = {
+  require = { WHOLE, ONE_EACH,
+    { "a block of BLOCK_X x BLOCK_Y x BLOCK_Z threads has no results beside its halo",
+      "BLOCK_X > 2 * rx and BLOCK_Y > 2 * ry and BLOCK_Z > 2 * rz" },
+    grid_fits("max(1, BLOCK_X - 2 * rx)", "max(1, BLOCK_Y - 2 * ry)", "max(1, BLOCK_Z - 2 * rz)") },
+  source = "conv3d_tile_input.cu",
+  stages = stages("(BLOCK_X - 2 * rx)", "(BLOCK_Y - 2 * ry)", "(BLOCK_Z - 2 * rz)"),
+}
+local TILE_OUTPUT = {
+  space = { { "OUT_Z", { 1, 2, 4, 8 }, "and along z" } },
+  derive = {
+    { "SMEM", "(BLOCK_X * OUT_X + 2 * rx + PAD) * (BLOCK_Y * OUT_Y + 2 * ry) * (BLOCK_Z * OUT_Z + 2 * rz) * WIDE_NBYTES" },
+  },
+  default = { OUT_Z = 1 },
+  require = { WHOLE,
+    { "the tile exceeds the shared memory of a block",
+      "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" },
+    { "OUT_X * OUT_Y * OUT_Z sums exceed the registers", "OUT_X * OUT_Y * OUT_Z * WIDE_NBYTES <= 256" },
+    grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", "(BLOCK_Z * OUT_Z)") },
+  source = "conv3d_tile_output.cu",
+  stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", "(BLOCK_Z * OUT_Z)", "SMEM"),
+}
+local CACHED_HALO = {
+  require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y", "BLOCK_Z") },
+  source = "conv3d_cached_halo.cu", stages = stages("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
+}
+
+-- What register and separable share (conv3d_planes.cuh).
+local BEFORE = "(rx - sel(border == 'valid', rx, 0))"
+local SHIFT = ("((VEC - %s %% VEC) %% VEC)"):format(BEFORE)
+local MARCH_DERIVE = {
+  { "TILES_XY", "ceildiv(MX, BLOCK_X * OUT_X) * ceildiv(MY, BLOCK_Y * OUT_Y)" },
+  { "PLANE_COUNT", ("(BLOCK_X * OUT_X - OUT_X + ceildiv(%s + OUT_X + 2 * rx, VEC) * VEC)"):format(SHIFT)
+    .. " * (BLOCK_Y * OUT_Y + 2 * ry)" },
+  { "SMEM", "(PREFETCH + 1) * PLANE_COUNT * NBYTES" },
+  -- planes of a part: all of the device's blocks have a part, WAVES times
+  { "PART_PLANES", "sel(Z_DEPTH > 0, Z_DEPTH, max(min(MZ, 2 * rz + 1), "
+    .. "ceildiv(MZ, max(1, WAVES * dev_sms * RESIDENT // max(1, TILES_XY)))))" },
+  { "PARTS", "TILES_XY * ceildiv(MZ, max(1, PART_PLANES))" },
+  -- a thread's registers at least
+  { "REGS", "24 + WIDE_NBYTES // 4 * (OUT_X * OUT_Y * (2 * rz + 1) + OUT_X + 2 * rx "
+    .. "+ sel(FILTER == 'global' and UNROLL > 2 * ry and rank == 'full', TAPS, 0))" },
+}
+local function marching(source, more, args)
+  local require = {
+    { "the planes exceed the shared memory of a block",
+      "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" },
+    { "RESIDENT blocks exceed the shared memory of a multiprocessor",
+      "RESIDENT * (SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) + dev_smem_reserved) <= dev_smem_sm" },
+    { "RESIDENT blocks exceed the threads of a multiprocessor", "BLOCK_X * BLOCK_Y * RESIDENT <= dev_threads_sm" },
+    { "RESIDENT blocks exceed the registers",
+      "REGS <= 255 and REGS * BLOCK_X * BLOCK_Y * RESIDENT <= dev_regs_sm" },
+    { "there may be more parts than a grid has blocks", "TILES_XY * MZ < 2^31" },
+  }
+  for _, r in ipairs(more) do require[#require + 1] = r end
+  local all = { "nx", "ny", "nz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, { "i32", "PART_PLANES" }, "x", "ldx",
+    "f" }
+  for _, a in ipairs(args) do all[#all + 1] = a end
+  all[#all + 1], all[#all + 2] = "y", "ldy"
+  return { derive = MARCH_DERIVE, require = require, source = source,
+    stages = { COPY,
+      { kernel = "conv3d", grid = "PARTS", block = { "BLOCK_X", "BLOCK_Y" }, smem = "SMEM", early = BEGINS,
+        when = "MX * MY * MZ > 0", args = all } } }
+end
+local REGISTER = marching("conv3d_register.cu", { WHOLE,
+  { "the FMAs of UNROLL rows exceed the instruction cache",
+    "min(UNROLL, 2 * ry + 1) * (2 * rx + 1) * (2 * rz + 1) * OUT_X * OUT_Y <= 4096" },
+  { "OUT_X * OUT_Y of more than 32 spare hardly any loads", "OUT_X * OUT_Y <= 32" },
+  { "FILTER=global reads taps from memory again and again unless UNROLL covers the rows of the filter",
+    "FILTER ~= 'global' or UNROLL > 2 * ry", advice = true },
+}, {})
+local SEPARABLE = marching("conv3d_separable.cu", {
+  { "ALG=separable needs rank=separable", "rank == 'separable'" },
+  { "ALG=separable reads the taps from global or constant memory", "FILTER ~= 'shared'" },
+  { "ALG=separable unrolls all taps: UNROLL is 1", "UNROLL == 1" },
+  { "the FMAs of a plane exceed the instruction cache",
+    "((OUT_Y + 2 * ry) * (2 * rx + 1) + OUT_Y * (2 * ry + 2 * rz + 2)) * OUT_X <= 4096" },
+}, { "fy", "fz" })
+for _, axis in ipairs { { "down", "fy", "2 * ry + 1" }, { "deep", "fz", "2 * rz + 1" } } do
+  table.insert(SEPARABLE.stages, 2, { constant = "constant_" .. axis[1], from = axis[2],
+    nbytes = ("(%s) * TAP_NBYTES"):format(axis[3]), when = "FILTER == 'constant'" })
+end
+
+-- For sizes without a tuned result: marching blocks, as wide as the volume has columns for; large filters loop over
+-- rows. The first that is valid counts.
+local SUGGESTED = {}
+local function suggest(when, config)
+  for _, vec in ipairs { 4, 2, 1 } do
+    local one = { when = ("min(align, 16 // NBYTES) >= %d and (%s)"):format(vec, when), VEC = vec, OUT_X = 4,
+      BLOCK_Z = 1, Z_DEPTH = 0, WAVES = 1 }
+    for name, value in pairs(config) do one[name] = value end
+    SUGGESTED[#SUGGESTED + 1] = one
+  end
+end
+local function march(when, config)
+  config.ALG = config.ALG or "register"
+  for _, shape in ipairs { { "MX > 64", 32, 1 }, { "MX > 32", 16, 2 }, { "true", 8, 4 } } do
+    local one = { BLOCK_X = shape[2] }
+    for name, value in pairs(config) do one[name] = value end
+    one.BLOCK_Y = config.BLOCK_Y * shape[3]
+    suggest("(" .. shape[1] .. ") and (" .. when .. ")", one)
+  end
+end
+local LARGE = "MX * MY * MZ >= 2^21"
+local FULL = "rank == 'full'"
+march(FULL .. " and TAPS <= 27 and " .. LARGE,
+  { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, UNROLL = 8, PREFETCH = 3, RESIDENT = 2 })
+march(FULL .. " and TAPS <= 125 and " .. LARGE,
+  { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, UNROLL = 8, PREFETCH = 2, RESIDENT = 2 })
+march(FULL .. " and TAPS <= 343 and " .. LARGE,
+  { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 2, UNROLL = 8, PREFETCH = 2, RESIDENT = 2 })
+march(FULL .. " and TAPS <= 343",
+  { FILTER = "constant", BLOCK_Y = 4, OUT_Y = 2, UNROLL = 8, PREFETCH = 2, RESIDENT = 4 })
+for _, out in ipairs { 4, 2, 1 } do
+  march(FULL .. " and TAPS * TAP_NBYTES <= 65536",
+    { FILTER = "constant", BLOCK_Y = 4, OUT_Y = out, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })
+end
+for _, out in ipairs { 4, 2, 1 } do
+  march("rank == 'separable'", { ALG = "separable", FILTER = "constant", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1,
+    PREFETCH = 2, RESIDENT = 2 })
+  march("rank == 'separable'", { ALG = "separable", FILTER = "constant", BLOCK_Y = 4, OUT_Y = out, UNROLL = 1,
+    PREFETCH = 2, RESIDENT = 1 })
+end
+SUGGESTED[#SUGGESTED + 1] = { when = FULL, ALG = "tile_output", FILTER = "constant", BLOCK_X = 16, BLOCK_Y = 8,
+  BLOCK_Z = 1, OUT_X = 2, OUT_Y = 2, OUT_Z = 4 }
+SUGGESTED[#SUGGESTED + 1] = { when = FULL, ALG = "constant", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 8, BLOCK_Z = 1 }
+
+return {
+  name = "conv3d",
+  version = 1,
+  brief = "convolves a volume with a filter",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 7 and 8",
+
+  problem = {
+    { "nx", 0, MOST, default = 256, brief = "columns of x" },
+    { "ny", 0, MOST, default = "nx", brief = "rows of x" },
+    { "nz", 0, MOST, default = "nx", brief = "planes of x" },
+    { "rx", 0, 127, default = 1, brief = "radius: the filter has 2 rx + 1 columns" },
+    { "ry", 0, 127, default = "rx", brief = "2 ry + 1 rows" },
+    { "rz", 0, 127, default = "rx", brief = "and 2 rz + 1 planes" },
+    { "border", { "zero", "replicate", "mirror", "valid" }, default = "zero",
+      like = { replicate = "zero", mirror = "zero", valid = "zero" },
+      brief = "what elements beyond x count as; valid: only results that need none" },
+    { "dtype", { "f32", "f64", "f16" }, default = "f32", brief = "type of the elements; sums of f16 are f32" },
+    { "ftype", { "f32", "f64" }, default = "sel(dtype == 'f64', 'f64', 'f32')", brief = "type of the filter" },
+    { "rank", { "full", "separable" }, default = "full",
+      brief = "separable: the filter is the product of f, fy and fz" },
+    { "align", { 8, 4, 2, 1 }, default = "pow2div(max(nx, 1), 8)",
+      brief = "elements that x, y, ldx and ldy are aligned to" },
+  },
+
+  args = {
+    { "nx", "i32", value = "nx" },
+    { "ny", "i32", value = "ny" },
+    { "nz", "i32", value = "nz" },
+    { "rx", "i32", value = "rx" },
+    { "ry", "i32", value = "ry" },
+    { "rz", "i32", value = "rz" },
+    { "x", "dtype", "in", count = "ldx * max(0, ny * nz - 1) + nx", fill = { "uniform", -1, 1 },
+      brief = "a plane has ny rows" },
+    { "ldx", "i64", sample = "roundup(max(1, nx), align)", brief = "elements from a row of x to the next" },
+    { "f", "ftype", "in", count = "(2 * rx + 1) * sel(rank == 'full', (2 * ry + 1) * (2 * rz + 1), 1)",
+      fill = { "uniform", -1, 1 }, brief = "plane by plane, row by row; separable: 2 rx + 1 taps along x" },
+    { "fy", "ftype", "in", count = "sel(rank == 'full', 0, 2 * ry + 1)", fill = { "uniform", -1, 1 },
+      optional = "rank == 'full'", brief = "separable: 2 ry + 1 taps along y" },
+    { "fz", "ftype", "in", count = "sel(rank == 'full', 0, 2 * rz + 1)", fill = { "uniform", -1, 1 },
+      optional = "rank == 'full'", brief = "separable: 2 rz + 1 taps along z" },
+    { "y", "dtype", "out", count = "ldy * max(0, " .. MY .. " * " .. MZ .. " - 1) + " .. MX, brief = "not x itself" },
+    { "ldy", "i64", sample = "roundup(max(1, " .. MX .. "), align)" },
+  },
+
+  call = { "nx", "ny", "nz", "rx", "ry", "rz", "border", "dtype", "rank", "x", "ldx", "f", "fy", "fz", "y", "ldy",
+    ftype = "sel(dtype == 'f64', 'f64', 'f32')",
+    align = "min(pow2div(x // (" .. NBYTES .. "), 8), pow2div(y // (" .. NBYTES .. "), 8), "
+      .. "pow2div(ldx, 8), pow2div(ldy, 8))" },
+  call_require = {
+    { "ldx is less than the columns of x", "ldx >= max(1, nx)" },
+    { "ldy is less than the columns of y", "ldy >= max(1, " .. MX .. ")" },
+  },
+
+  space = {
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable" },
+      "where threads read the volume from, and how many results each has" },
+    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
+    { "BLOCK_X", { 8, 16, 32, 64, 128 }, "threads of a block along x" },
+    { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "along y" },
+    { "BLOCK_Z", { 1, 2, 4, 8, 16 }, "and along z", when = "not (" .. MARCHES .. ")" },
+    { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x" },
+    { "OUT_Y", { 1, 2, 3, 4, 8 }, "and along y" },
+    { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows of the filter" },
+    { "PAD", { 0, 1 }, "elements between rows of a tile in shared memory",
+      when = "ALG == 'tile_input' or ALG == 'tile_output' or ALG == 'cached_halo'" },
+    { "READ", { "plain", "nc" }, "how the volume is loaded: .nc takes it for constant", when = "not (" .. MARCHES .. ")" },
+    { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory, and per store", when = MARCHES },
+    { "PREFETCH", { 1, 2, 3, 4 }, "planes copied ahead", when = MARCHES },
+    { "RESIDENT", { 1, 2, 3, 4, 6 }, "blocks of a multiprocessor at least", when = MARCHES },
+    { "Z_DEPTH", { 0, 16, 32, 64, 128, 256 }, "planes of a block's part; 0: by WAVES", when = MARCHES },
+    { "WAVES", { 1, 2, 4 }, "parts for each of the device's blocks", when = "(" .. MARCHES .. ") and Z_DEPTH == 0" },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES },
+    { "WIDE_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of a number in registers
+    { "TAP_NBYTES", "sel(ftype == 'f64', 8, 4)" },
+    { "MX", MX }, -- results
+    { "MY", MY },
+    { "MZ", MZ },
+    { "RX", "rx" },
+    { "RY", "ry" },
+    { "RZ", "rz" },
+    { "TAPS", "(2 * rx + 1) * sel(rank == 'full', (2 * ry + 1) * (2 * rz + 1), 1)" }, -- of f
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+  },
+
+  require = {
+    { "a block has 32 threads at least", "BLOCK_X * BLOCK_Y * BLOCK_Z >= 32" },
+    { "BLOCK_X * BLOCK_Y * BLOCK_Z exceeds the device's threads per block",
+      "BLOCK_X * BLOCK_Y * BLOCK_Z <= dev_threads_block" },
+    { "BLOCK_X is at least twice the columns of y", "BLOCK_X // 2 < max(MX, 32)" },
+    { "BLOCK_Y is at least twice the rows of y", "BLOCK_Y // 2 < max(MY, 8)" },
+    { "BLOCK_Z is at least twice the planes of y", "BLOCK_Z // 2 < max(MZ, 4)" },
+    { "the filter exceeds constant memory of 64 KB", "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
+    { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
+    { "the tile and the filter exceed 48 KB",
+      "ALG ~= 'tile_input' and ALG ~= 'cached_halo' or (BLOCK_X + PAD) * BLOCK_Y * BLOCK_Z * WIDE_NBYTES "
+        .. "+ sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= 46 * 1024" },
+    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
+    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
+    { "x, y, ldx and ldy are not aligned to VEC elements", "VEC <= align" },
+    { "UNROLL exceeds the rows of the filter", "UNROLL < 2 * (2 * ry + 1)" },
+    { "UNROLL rows of taps are too many",
+      MARCHES .. " or UNROLL == 1 or UNROLL * (2 * rx + 1) * OUT_X * OUT_Y <= 4096" },
+  },
+
+  default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, BLOCK_Z = 1, OUT_X = 1, OUT_Y = 1,
+    UNROLL = 1, PAD = 0, READ = "plain", VEC = 1, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, WAVES = 1, STORE = "plain" },
+  untuned = SUGGESTED,
+
+  algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
+    cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE },
+
+  reference = {
+    stages = {
+      { kernel = "reference", grid = "max(1, min(65536, ceildiv(MX * MY * MZ, 256)))", block = 256,
+        args = { "nx", "ny", "nz", "rx", "ry", "rz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, "x", "ldx", "f",
+          "fy", "fz", "y", "ldy", "magnitude" } },
+    },
+    workspace = { { "magnitude", "f64", "(roundup(max(1, MX), align) + align) * max(0, MY * MZ - 1) + MX" } },
+    source = "conv3d_reference.cu",
+  },
+
+  cases = { {}, { ldx = "roundup(max(1, nx), align) + align", ldy = "roundup(max(1, " .. MX .. "), align) + align" } },
+
+  -- Each of the products and sums rounds by at most half a unit of the sum of magnitudes, products of three taps by two
+  -- more; of an f16, also the result.
+  tolerance = { bound = "magnitude", abs = "sel(dtype == 'f16', 2^-24, 0)",
+    factor = "((2 * rx + 1) * (2 * ry + 1) * (2 * rz + 1) + 4) * sel(dtype == 'f64', 2^-52, 2^-24) "
+      .. "+ sel(dtype == 'f16', 2^-11, 0)" },
+
+  flops = "2 * sel(rank == 'full', TAPS, 2 * rx + 2 * ry + 2 * rz + 3) * MX * MY * MZ",
+  bytes = "(nx * ny * nz + MX * MY * MZ) * NBYTES",
+
+  sizes = {
+    emu = { "nx=40 ny=9 nz=7 ry=0", "nx=3 ny=2 nz=2 rx=3 border=mirror", "nx=0 ny=5 nz=3",
+      "nx=21 ny=12 nz=8 rx=1 ry=2 rz=0 border=valid dtype=f16", "nx=24 ny=9 nz=7 rx=2 ry=1 rz=1 rank=separable",
+      "nx=20 ny=7 nz=5 rx=0 ry=1 rz=2 border=replicate dtype=f64 rank=separable" },
+    test = { "nx=1 ny=1 nz=1", "nx=5 ny=0", "nx=4 ny=9 nz=3 rx=2 border=valid", "nx=101 ny=77 nz=53",
+      "nx=128 ny=60 nz=40 rx=3 border=mirror", "nx=65 ny=64 nz=63 rx=2 rz=4 border=valid",
+      "nx=99 ny=51 nz=37 rx=3 ry=1 border=replicate dtype=f64", "nx=160 ny=120 nz=80 dtype=f16",
+      "nx=100 ny=90 nz=80 rx=4 rank=separable" },
+    bench = { "nx=256 rx=1", "nx=256 rx=2", "nx=256 rx=3", "nx=512 rx=1", "nx=512 rx=2", "nx=512 rx=3" },
+  },
+}

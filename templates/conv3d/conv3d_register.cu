@@ -1,0 +1,86 @@
+// conv3d_register.cu -- blocks march through planes. A thread multiplies each row with all planes of the filter, and
+// adds the products to the sums of DEEP results. The code has all taps, or a loop over rows of the filter with UNROLL
+// of them.
+#include "conv3d_planes.cuh"
+
+constexpr bool WHOLE = UNROLL >= HIGH, KEPT = WHOLE && FILTER == FILTER_global;
+
+// Taps, in registers if KEPT.
+struct filter {
+  const tap *f;
+  number kept[KEPT ? TAPS : 1];
+
+  __device__ __forceinline__ explicit filter(const tap *taps) : f(taps) {
+#pragma unroll
+    for (int i = 0; i < (KEPT ? TAPS : 0); i++) kept[i] = tap_at(f, i);
+  }
+  template <bool CONSTANT>
+  __device__ __forceinline__ number at(int i) const {
+    return KEPT && CONSTANT ? kept[i] : tap_at(f, i);
+  }
+};
+
+// Adds the products of a row with row j of the filter, of plane DEEP - 1 - k. WHOLE: j and k are constants.
+template <bool CONSTANT>
+__device__ __forceinline__ void add_row(number (&sum)[OUT_X], const line &v, const filter &f, int k,
+                                        int j) {
+#pragma unroll
+  for (int i = 0; i < WIDE; i++) {
+    const number weight = f.at<CONSTANT>(((DEEP - 1 - k) * HIGH + j) * WIDE + i);
+#pragma unroll
+    for (int o = 0; o < OUT_X; o++) sum[o] += weight * v.e[SHIFT + o + i];
+  }
+}
+
+// Adds a plane to the sums of all results of the window.
+__device__ __forceinline__ void add_whole(const stored *plane, window &w, const filter &f) {
+#pragma unroll
+  for (int row = 0; row < OUT_Y + 2 * RY; row++) {
+    line v;
+    v.load(plane + row * WIDTH);
+#pragma unroll
+    for (int k = 0; k < DEEP; k++) {
+#pragma unroll
+      for (int o = 0; o < OUT_Y; o++) {
+        if (row - o >= 0 && row - o < HIGH) add_row<true>(w.sum[k][o], v, f, k, row - o);
+      }
+    }
+  }
+}
+
+// To those of results for which first + k is at least 0 and less than n, or to all; ROWS rows of the filter at a time.
+template <bool ALL, int ROWS>
+__device__ __forceinline__ void add_rows(const stored *plane, window &w, const filter &f, int first,
+                                         int n) {
+#pragma unroll ROWS
+  for (int j = 0; j < HIGH; j++) {
+    line v[OUT_Y];
+#pragma unroll
+    for (int o = 0; o < OUT_Y; o++) v[o].load(plane + (j + o) * WIDTH);
+#pragma unroll
+    for (int k = 0; k < DEEP; k++) {
+      if (!ALL && (unsigned)(first + k) >= (unsigned)n) continue;
+#pragma unroll
+      for (int o = 0; o < OUT_Y; o++) add_row<false>(w.sum[k][o], v[o], f, k, j);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+    conv3d(int nx, int ny, int nz, int mx, int my, int mz, int depth, const stored *__restrict__ x,
+           long long ldx, const tap *__restrict__ f, stored *__restrict__ y, long long ldy) {
+  extern __shared__ uint4 memory[];
+  const volume from = {nx, ny, nz, x + pdl_wait(), ldx};
+  place_taps(f, threadIdx.y * BLOCK_X + threadIdx.x, THREADS);
+  const filter taps(f);
+  convolve(from, {mx, my, mz, y, ldy}, depth, reinterpret_cast<stored *>(memory),
+           [&](const stored *plane, window &w, int first, int n) {
+             if (DEEP > 1 && (first < 0 || first + 2 * RZ >= n)) {
+               add_rows<false, 1>(plane, w, taps, first, n);
+             } else if constexpr (WHOLE) {
+               add_whole(plane, w, taps);
+             } else {
+               add_rows<true, UNROLL>(plane, w, taps, first, n);
+             }
+           });
+}
