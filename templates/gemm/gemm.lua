@@ -58,6 +58,27 @@ for _, vec in ipairs { 8, 4, 2, 1 } do
     LAYOUT = "swizzled" })
   suggest_warps(condition, { BM = 32, BN = 32, WM = 16, WN = 16, BK = 32, VEC = vec })
 end
+-- Tiles of 64 x 64 doubles come from the second-level cache no faster than three quarters of the rate of the tensor
+-- cores (32 bytes a clock for each multiprocessor, of which an H200's cache gives 27); those of 128 x 64 take 24.
+local function suggest_doubles(vec, bm, bn, condition, config)
+  local one = { BM = bm, BN = bn, BK = 16, VEC = vec, STAGES = 4 }
+  for name, value in pairs(config) do one[name] = value end
+  suggest_warps("dtype == 'f64' and dev_cc >= 90 and align " .. (vec == 2 and ">= 2" or "== 1")
+    .. " and ceildiv(m, " .. bm .. ") * ceildiv(n, " .. bn .. ")" .. condition, one)
+end
+for _, vec in ipairs { 2, 1 } do
+  suggest_doubles(vec, 128, 64, " >= 2 * dev_sms", { WM = 64, WN = 32, STEP = 8, STAGES = 3 })
+  suggest_doubles(vec, 128, 64, " * 5 >= dev_sms * 4", { WM = 32, WN = 32, STEP = 16 })
+  suggest_doubles(vec, 128, 64, " * 5 >= dev_sms * 2", { WM = 32, WN = 32, STEP = 16, SPLITK = 2 })
+  for _, splits in ipairs { 8, 6, 4, 3, 2 } do
+    suggest_doubles(vec, 64, 64, " * " .. splits .. " <= dev_sms and min(m, n) > 32",
+      { WM = 32, WN = 16, STEP = 16, SPLITK = splits })
+  end
+  for _, splits in ipairs { 16, 8, 4, 2 } do
+    suggest_doubles(vec, 32, 32, " * " .. splits .. " <= 2 * dev_sms",
+      { WM = 16, WN = 16, STEP = 16, SPLITK = splits })
+  end
+end
 for _, step in ipairs { 16, 4 } do
   suggest_warps("dtype == 'f64' and align >= 2", { BM = 64, BN = 64, WM = 32, WN = 32, BK = 16,
     STEP = step, VEC = 2, STAGES = 3 })
@@ -114,11 +135,20 @@ local function with(list, more)
   return list
 end
 
+-- What a block does: multiplications, steps along k, elements of C read and written, partial sums.
+--   steps  of `depth` elements along k
+--   times  tiles of C, with a multiplication sign
+local function block_work(steps, depth, times)
+  return { "BM * BN * " .. depth .. " * " .. steps, steps,
+    times .. "BM * BN * sel(beta_is == '0', 1, 2)", "sel(SPLITK > 1, " .. times .. "BM * BN * (SPLITK + 1), 0)" }
+end
+
 -- The textbook's kernel: a thread per element of C, or with reproducible=shape a warp for 16 x 8 by tensor cores.
 local PLAIN = {
   derive = { { "BY_MMA", "ONE_ORDER and dev_cc >= 80" } }, -- earlier devices have no other kernel
   stages = {
     { kernel = "gemm", grid = TILES, block = 256, smem = "2 * 16 * 17 * SUM_NBYTES",
+      work = block_work("ceildiv(k, 16)", 16, ""),
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales", "biases" } },
   },
   source = "gemm_plain.cu",
@@ -140,10 +170,9 @@ local MMA = {
       "how blocks that share k add up: the last one to finish, or a second launch" },
     { "STORE", { "direct", "shared" }, "how C is written: from registers, or by way of shared memory" },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
-    { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow" },
   },
   default = { WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1, STAGES = 2, LAYOUT = "padded",
-    FINISH = "last_block", STORE = "direct", FRAGMENTS = 1, MINBLOCKS = 1 },
+    FINISH = "last_block", STORE = "direct", FRAGMENTS = 1 },
 
   derive = {
     { "THREADS", "32 * (BM // WM) * (BN // WN)" },
@@ -207,6 +236,7 @@ local MMA = {
 
   stages = {
     { kernel = "gemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
+      work = block_work("ceildiv(ceildiv(k, SPLITK), BK)", "BK", ""),
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
     { kernel = "gemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'",
@@ -217,7 +247,10 @@ local MMA = {
 }
 
 -- Tensor cores, by warpgroups.
-local PERSISTENT = "min(CLUSTERS * SPLITK, dev_sms // BLOCKS) * BLOCKS"
+local AT_ONCE = "min(CLUSTERS * SPLITK, dev_sms * MINBLOCKS // BLOCKS)" -- clusters
+local PERSISTENT = AT_ONCE .. " * BLOCKS"
+local UNITS = "ceildiv(CLUSTERS * SPLITK, " .. AT_ONCE .. ")" -- that a block computes
+local WGMMA_WORK = block_work(UNITS .. " * ceildiv(ceildiv(k, SPLITK), 64)", 64, UNITS .. " * ")
 local WGMMA = {
   space = {
     { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C" },
@@ -225,8 +258,10 @@ local WGMMA = {
     { "PANELS", { 2, 4 }, "parts of C on their way to memory at a time, per warp" },
     { "CLUSTER", { "none", "rows", "columns" },
       "two blocks, neighbours along the rows or columns of C, share copies of an operand" },
+    { "READ_C", { "threads", "map" },
+      "how C is read if beta is not 0: by threads, or by a tensor map while the tile's products are computed" },
   },
-  default = { GROUPS = 2, WGMMA_STAGES = 4, PANELS = 2, CLUSTER = "none" },
+  default = { GROUPS = 2, WGMMA_STAGES = 4, PANELS = 2, CLUSTER = "none", READ_C = "threads" },
 
   derive = {
     { "THREADS", "128 * (GROUPS + 1)" },
@@ -234,10 +269,13 @@ local WGMMA = {
     { "PACKED_LDA", "roundup(max(1, " .. A_EXTENT .. "), 8)" },
     { "PACKED_LDB", "roundup(max(1, " .. B_EXTENT .. "), 8)" },
     -- Tiles, panels of C, barriers.
-    { "SMEM", "WGMMA_STAGES * 128 * (BM + BN) + GROUPS * PANELS * 8192 + WGMMA_STAGES * 16 + 1024" },
-    -- The registers a block has at its launch, 65536 // THREADS per thread, are redistributed.
+    { "SMEM", "WGMMA_STAGES * 128 * (BM + BN) + GROUPS * PANELS * 8192 + WGMMA_STAGES * 16 + 1024"
+      .. " + sel(READ_C == 'map', GROUPS * PANELS * 32, 0)" },
+    -- The registers a block has at its launch, REGISTERS per thread, are redistributed.
+    { "REGISTERS", "65536 // (THREADS * MINBLOCKS) // 8 * 8" },
     { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
-    { "MULTIPLIER_REGISTERS", "sel(GROUPS == 3, 160, 232)" },
+    { "MULTIPLIER_REGISTERS",
+      "sel(GROUPS == 1, min(REGISTERS, 255), ((GROUPS + 1) * REGISTERS - LOADER_REGISTERS) // GROUPS // 8 * 8)" },
     { "BLOCKS", "sel(CLUSTER == 'none', 1, 2)" }, -- of a cluster
     -- Blocks that share an operand each copy half of each box if the number of boxes is odd.
     { "A_HALVED", "CLUSTER == 'columns' and (A_ALONG_K or BM // 64 % 2 == 1)" },
@@ -259,6 +297,14 @@ local WGMMA = {
       "WGMMA_STAGES == 3 or (WGMMA_STAGES - 1) * 64 * SPLITK < k", advice = "search" },
     { "PANELS exceeds the panels of C that a warp has",
       "PANELS == 2 or BM * (" .. C_NBYTES .. ") // 128 * BN // (64 * GROUPS) >= 4" },
+    { "MINBLOCKS blocks exceed the shared memory of a multiprocessor",
+      "MINBLOCKS == 1 or MINBLOCKS * (SMEM + 16 + dev_smem_reserved) <= dev_smem_sm" },
+    { "MINBLOCKS blocks leave a warpgroup too few registers",
+      "MINBLOCKS == 1 or BN // (64 * GROUPS) * BM // 2 + 60 <= MULTIPLIER_REGISTERS" },
+    { "MINBLOCKS exceeds the blocks of a multiprocessor",
+      "MINBLOCKS == 1 or CLUSTERS * BLOCKS * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+    { "READ_C=map needs an aligned C", "READ_C == 'threads' or not PACKED" },
+    { "READ_C=map needs a beta that is not 0", "READ_C == 'threads' or beta_is ~= '0'", advice = "search" },
     { "CLUSTER needs a second tile to share copies with",
       "CLUSTER == 'none' or sel(CLUSTER == 'rows', m > BM, n > BN)" },
   }),
@@ -274,12 +320,12 @@ local WGMMA = {
       args = { { "i32", A_EXTENT }, { "i32", A_COLUMNS }, "A", "lda", "packed_a", { "i32", B_EXTENT },
         { "i32", B_COLUMNS }, "B", "ldb", "packed_b" } },
     { kernel = "gemm_warpgroup", when = "PACKED", grid = PERSISTENT, block = "THREADS", smem = "SMEM",
-      overlap = "true",
+      overlap = "true", work = WGMMA_WORK,
       args = { "m", "n", "k", "alpha", tiles_of_a("packed_a", "PACKED_LDA"),
         tiles_of_b("packed_b", "PACKED_LDB"), "beta", "C", "ldc", "scales", "biases", "partial",
         "arrived" } },
     { kernel = "gemm_warpgroup", when = "not PACKED", grid = PERSISTENT, block = "THREADS",
-      smem = "SMEM",
+      smem = "SMEM", work = WGMMA_WORK,
       args = { "m", "n", "k", "alpha", tiles_of_a("A", "lda"), tiles_of_b("B", "ldb"), "beta", "C", "ldc",
         "scales", "biases", "partial", "arrived",
         { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
@@ -375,9 +421,10 @@ return {
     { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block", when = NOT_PLAIN },
     { "RASTER", { 1, 4, 8, 16 }, "rows of tiles that neighbouring blocks share", when = NOT_PLAIN },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k", when = NOT_PLAIN },
+    { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NOT_PLAIN },
   },
   order = { "ALG", "BM", "BN", "WM", "WN", "BK", "EDGE", "STEP", "VEC", "STAGES", "LAYOUT", "RASTER", "SPLITK",
-    "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER" },
+    "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER", "READ_C" },
 
   derive = {
     { "NBYTES", NBYTES },
@@ -397,7 +444,7 @@ return {
       "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
   },
 
-  default = { ALG = "plain", BM = 16, BN = 16, RASTER = 1, SPLITK = 1 },
+  default = { ALG = "plain", BM = 16, BN = 16, RASTER = 1, SPLITK = 1, MINBLOCKS = 1 },
   base = BASE,
   untuned = SUGGESTED,
 

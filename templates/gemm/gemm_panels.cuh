@@ -86,6 +86,21 @@ __device__ __forceinline__ void scale(sums &c, float alpha) {
   for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] *= alpha;
 }
 
+// What a warp has put in its panel to C.
+__device__ __forceinline__ void put_panel(const result &to, const tensor_map *map, unsigned panel, int row,
+                                          int column) {
+  const int lane = threadIdx.x % 32;
+  if (map) fence_proxy_async();
+  __syncwarp();
+  // Copies write 16 bytes at a time, even across the end of a column.
+  if (!map || (row + PANEL_ROWS > to.m && to.m * sizeof(output) % 16 > 0)) {
+    store_edge(to, panel, row, column);
+  } else if (lane == 0) {
+    store_tile(*map, row, column, panel);
+  }
+  if (lane == 0) bulk_commit();  // a group for each panel, also an empty one
+}
+
 // A warp's part of each step, a panel at a time; without a map of C, by its threads.
 template <bool SCALED>
 __device__ __forceinline__ void store_sums(const sums &c, const result &to, const tensor_map *map,
@@ -109,14 +124,6 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
       return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
                                    row + 8 * j + lane % 4 * 2, column + lane / 4 + 8 * half);
     });
-    if (map) fence_proxy_async();
-    __syncwarp();
-    // Copies write 16 bytes at a time, even across the end of a column.
-    if (!map || (row + PANEL_ROWS > to.m && to.m * sizeof(output) % 16 > 0)) {
-      store_edge(to, panel, row, column);
-    } else if (lane == 0) {
-      store_tile(*map, row, column, panel);
-    }
-    if (lane == 0) bulk_commit();  // a group for each panel, also an empty one
+    put_panel(to, map, panel, row, column);
   }
 }

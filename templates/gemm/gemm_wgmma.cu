@@ -19,10 +19,12 @@
 #include "gemm_result.cuh"
 #include "gemm_ring.cuh"
 #include "gemm_panels.cuh"
+#include "gemm_former.cuh"
 @ if PACKED then
 #include "gemm_pack.cuh"
 @ end
 
+constexpr bool MAPPED = READ_C == READ_C_map;  // C is copied to shared memory where beta is not 0
 constexpr bool EPILOGUE = SCALE != SCALE_none || BIAS != BIAS_none || ACT != ACT_none;
 
 // ---- multiplying -------------------------------------------------------------------------------
@@ -76,7 +78,7 @@ __device__ __forceinline__ void multiply_tiles(ring &q, int tiles, int group, su
       }
     }
     wgmma_commit();
-    if (t == tiles - 1) meanwhile();
+    if (t == (MAPPED ? 0 : tiles - 1)) meanwhile();
     if (t > 0) {
       wgmma_wait<1>();
       done.release();
@@ -92,9 +94,11 @@ __device__ __forceinline__ void multiply_tiles(ring &q, int tiles, int group, su
 // ---- shares of k -------------------------------------------------------------------------------
 
 // Stores this block's sums of a tile of C, as its threads have them. True for the last of the tile's blocks,
-// which then has the sums of all, always added up in the same order. Only a warp's first `steps` are within C.
+// which then has the sums of all, always added up in the same order, and does something else before. Only a warp's
+// first `steps` are within C.
+template <typename OTHER>
 __device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrived, unsigned tile,
-                                       unsigned split, int steps) {
+                                       unsigned split, int steps, const OTHER &before) {
   __shared__ bool last;
   constexpr int PER_STEP = SUMS / 4, VECTORS = REPEAT * PER_STEP, MULTIPLIERS = 128 * GROUPS;
   float4 *const from = reinterpret_cast<float4 *>(partial) +
@@ -110,6 +114,7 @@ __device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrive
   if (threadIdx.x == 0) last = atomicInc(arrived + tile, SPLITK - 1) == SPLITK - 1;
   sync_some<MULTIPLIERS>();
   if (!last) return false;
+  before();
   __threadfence();
   clear(c);
 #pragma unroll 1
@@ -148,7 +153,11 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
   const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // the compiler sees that it is a warp's
   const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1};
   ring q(base);
-  if (threadIdx.x == 0) q.initialize();
+  const unsigned c_barriers = q.empty + 8 * WGMMA_STAGES;
+  if (threadIdx.x == 0) {
+    if (MAPPED) former::initialize(c_barriers);
+    q.initialize();
+  }
   if (threadIdx.x == 128 * GROUPS) {
     prefetch_map(A);
     prefetch_map(B);
@@ -174,10 +183,19 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
     const int warp = threadIdx.x / 32;
     const unsigned panels = base + WGMMA_STAGES * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
+    former was(panels, c_barriers + 8 * warp * PANELS);
+    const auto begin = [&] {
+      if (MAPPED && to.beta != 0) {
+        was.begin(at.row, at.column + group * REPEAT * 64 + warp % 4 * 16, to, *C_map);
+      }
+    };
     sums c;
     for (unsigned unit = first; unit < todo.units(); unit += step) {
       const int tiles = todo.k(unit).n;
-      const auto find = [&] { at = corner_now(todo.tile(unit), m, n, rank); };
+      const auto find = [&] {
+        at = corner_now(todo.tile(unit), m, n, rank);
+        if (SPLITK == 1) begin();
+      };
       multiply_tiles(q, tiles, group, c, find);
       if (tiles == 0) {
         clear(c);
@@ -186,13 +204,15 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
       const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
       if constexpr (SPLITK > 1) {
         if (!add_up(c, partial, arrived, todo.tile(unit) * BLOCKS + rank, todo.split(unit),
-                    (n - column + 63) / 64)) {
+                    (n - column + 63) / 64, begin)) {
           continue;
         }
       }
       if (!EPILOGUE && to.beta == 0) {
         if (to.alpha != 1) scale(c, to.alpha);
         store_sums<true>(c, to, C_map, at.row, column, panels);
+      } else if (MAPPED && to.beta != 0) {
+        store_updated(c, to, *C_map, was);
       } else {
         store_sums<false>(c, to, C_map, at.row, column, panels);
       }
@@ -203,14 +223,14 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
 
 @ local cluster = CLUSTER ~= "none" and "__cluster_dims__(2, 1, 1) " or ""
 @ if PACKED then
-extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, 1)
+extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, MINBLOCKS)
 gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,
                const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
                const output *scales, const output *biases, float *partial, unsigned *arrived) {
   multiply(m, n, k, alpha, A, B, beta, C, ldc, scales, biases, partial, arrived, nullptr);
 }
 @ else
-extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, 1)
+extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, MINBLOCKS)
 gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,
                const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
                const output *scales, const output *biases, float *partial, unsigned *arrived,

@@ -63,6 +63,13 @@ BED_TEST(gemm_warpgroups_are_right) {
       {"m=136 n=260 k=40 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=5", 1},
       {"m=72 n=136 k=88 ta=t", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=6,CLUSTER=columns"},
       {"m=80 n=16 k=520", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=8,SPLITK=4"},
+      /* C is copied to shared memory, of several tiles, of more panels than there is room for */
+      {"m=264 n=200 k=72 align=8 beta_is=any",
+       "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3,CLUSTER=rows,READ_C=map", 4},
+      {"m=133 n=70 k=72 align=8 ctype=f32 beta_is=1 bias=row",
+       "ALG=wgmma,BM=192,BN=64,GROUPS=1,WGMMA_STAGES=3,PANELS=4,READ_C=map"},
+      {"m=200 n=136 k=264 dtype=f16 beta_is=any",
+       "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,SPLITK=2,MINBLOCKS=2,READ_C=map", 12},
   };
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "gemm", 0, parts);

@@ -68,6 +68,26 @@ static int find_candidates(portfolio_run *r, const db_known *rows, size_t n, siz
   return 0;
 }
 
+static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
+  const char *text;
+  auto_str key = {0};
+  rt_device_key(timing_table_device(r->timings), &key);
+  TRY(key.failed ? err_nomem(e) : 0);
+  TRY(db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, e));
+  return portfolio_read_all(r->t, text, &r->memory, pf, e);
+}
+
+/* Those of the portfolio that is to be replaced, if one can be read: it may be of problems that this
+ * database does not hold. */
+static void add_stored(portfolio_run *r) {
+  portfolio pf = {0};
+  if (!read_stored(r, &pf, NULL)) {
+    for (size_t i = 0; i < pf.n_configs; i++) {
+      add_candidate(r, &pf.configs[i]);
+    }
+  }
+}
+
 int portfolio_gather(portfolio_run *r, err *e) {
   size_t n = 0;
   sizes tuned = {0};
@@ -79,6 +99,7 @@ int portfolio_gather(portfolio_run *r, err *e) {
   TRY(key.failed ? err_nomem(e) : 0);
   TRY(db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e));
   TRY(find_candidates(r, rows, n, &tuned, e));
+  add_stored(r);
   gen_config_default(r->t, &def);
   add_candidate(r, &def);
   if (!r->sizes.n) {
@@ -89,19 +110,15 @@ int portfolio_gather(portfolio_run *r, err *e) {
 
 /* ---- from the stored portfolio -------------------------------------------------------------- */
 
-static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
-  const char *text;
-  auto_str key = {0};
+static int read_stored_to_continue(portfolio_run *r, portfolio *pf, err *e) {
   err why = {0};
-  rt_device_key(timing_table_device(r->timings), &key);
-  TRY(key.failed ? err_nomem(e) : 0);
-  const int rc = db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, &why);
+  const int rc = read_stored(r, pf, &why);
   if (rc == ERR_NOTFOUND) {
     return err_set(e, rc,
                    "--more: there is no portfolio of %s on %s yet; autotune portfolio %s makes one",
                    r->t->name, timing_table_device(r->timings)->name, r->t->name);
   }
-  TRY(rc ? err_copy(e, rc, &why) : portfolio_read_all(r->t, text, &r->memory, pf, e));
+  TRY(rc ? err_copy(e, rc, &why) : 0);
   return pf->model.sizes.n
              ? 0
              : err_set(
@@ -135,7 +152,7 @@ int portfolio_add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t mo
 
 int portfolio_gather_more(portfolio_run *r, err *e) {
   portfolio pf;
-  TRY(read_stored(r, &pf, e));
+  TRY(read_stored_to_continue(r, &pf, e));
   const size_t n = pf.model.sizes.n;
   sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
   TRY(all.p ? 0 : err_nomem(e));

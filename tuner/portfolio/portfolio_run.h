@@ -29,7 +29,8 @@ typedef struct portfolio_run {
 
 /* portfolio_add_sizes -- those of `more` that are not among s yet, up to `most` in all */
 int portfolio_add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t most, err *e);
-/* portfolio_gather -- all that is tuned gives the candidates, and the sizes where none are named.
+/* portfolio_gather -- all that is tuned and the stored portfolio give the candidates, what is tuned
+ * the sizes where none are named.
  *   err  ERR_NOTFOUND  nothing is tuned */
 int portfolio_gather(portfolio_run *r, err *e);
 /* portfolio_gather_more -- the stored portfolio's configurations, and its sizes ahead of the
