@@ -5,7 +5,8 @@
 -- fused ones; the test whether a point has left and the count are as much again, unless STEPS steps share a test.
 -- z and -z take the same steps, so half of the image is enough (SYMMETRY=point).
 
--- For sizes without a tuned result: the longer points may last, the longer lanes wait for others; small images need
+-- For sizes without a tuned result: the longer points may last, the longer lanes wait for others, but a lane that takes
+-- one point after the other needs an image of many times as many points as the device has threads; small images need
 -- all threads there are, and large ones few blocks, since some 830 of them start in a microsecond on an H200.
 local SUGGESTED = {}
 for _, round in ipairs { "fused", "each" } do -- fused where it is valid
@@ -13,8 +14,9 @@ for _, round in ipairs { "fused", "each" } do -- fused where it is valid
     config.when, config.ROUND = condition, round
     SUGGESTED[#SUGGESTED + 1] = config
   end
-  suggest("iterations > 400 and width * height >= 2^18", { ALG = "queue", STEPS = 8, REFILL = 12, ROWS = 16,
+  suggest("iterations > 400 and width * height >= 2^24", { ALG = "queue", STEPS = 8, REFILL = 12, ROWS = 16,
     BLOCK_X = 32, BLOCK_Y = 4 })
+  suggest("width * height <= 2^17", { SYMMETRY = "none", BLOCK_X = 16, BLOCK_Y = 16 })
   suggest("width * height > 2^22", { ROWS = 4 })
   suggest("width * height <= 2^22", { STEPS = 8, BLOCK_X = 8 })
 end

@@ -5,7 +5,8 @@
 -- instructions: TERMS=folded has neither divisions nor a conversion, and COSINE=polynomial needs no special functions.
 -- And that blocks are few: an H200 starts some 830 in a microsecond, and 256 pixels are written in half of that time.
 
-local SUGGESTED = {}
+-- For sizes without a tuned result: of small images a thread has a pixel.
+local SUGGESTED = { { when = "dim <= 512", VEC = 1, BLOCK_X = 32, BLOCK_Y = 8, ROWS = 1 } }
 for _, vec in ipairs { 4, 2, 1 } do
   local function suggest(condition, config)
     config.when, config.VEC = condition, vec

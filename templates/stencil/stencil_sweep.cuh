@@ -278,23 +278,61 @@ __device__ __forceinline__ void put_plane(const part &p, const extents &field, i
   }
 }
 
+// What a group has while it marches.
+struct state {
+  sums sum[TSTEPS];
+  points v[TSTEPS];  // what the levels have completed
+};
+
+// Plane m arrives: an iteration of all levels. They read rows at `from` and write them at `to`.
 template <bool EDGE>
+__device__ __forceinline__ void iterate(state &s, const weights &c, const border &at, const part &p,
+                                        int m, const stored *plane, const number *from, number *to,
+                                        int warp, int lane) {
+#pragma unroll
+  for (int l = TSTEPS - 1; l >= 0; l--) {
+    window w;
+    if (l == 0) {
+      open_window(plane, warp, lane, w);
+    } else {
+      exchange(s.v[l - 1], from + (l - 1) * EXCHANGED, warp, lane, w);
+    }
+    advance<EDGE>(c, w, s.sum[l], s.v[l], at, p, m - l * (R + 1));
+    if (l < TSTEPS - 1) share(s.v[l], to + l * EXCHANGED, warp, lane);
+  }
+}
+
+// Layers at the border that are no sums of neighbours.
+constexpr int KEPT = BORDER == BORDER_keep ? R : 0;
+constexpr bool EDGES = BORDER == BORDER_keep || (BORDER == BORDER_zero && TSTEPS > 1);
+
+// Does the part have such layers, or points beyond the border, on its sides?
+__device__ __forceinline__ bool at_border(const part &p, const extents &field) {
+  return p.x < KEPT || p.x + COLUMNS > field.nx - KEPT ||
+         (DIMS == 3 && (p.y < KEPT || p.y + ROWS > field.ny - KEPT));
+}
+// Are such among the planes that iteration m of its levels completes or adds to?
+__device__ __forceinline__ bool at_border(const part &p, int m, int count) {
+  const int a = p.plane(m - (TSTEPS - 1) * (R + 1) - R), b = p.plane(m);
+  return min(a, b) < KEPT || max(a, b) >= count - KEPT;
+}
+
 __device__ __forceinline__ void sweep_part(const part &p, const extents &field, const weights &c,
                                            const origin &in, stored *out, unsigned char *shared,
                                            int warp, int lane) {
   loader planes(p, field, in, shared, DIMS == 3 ? warp * 32 + lane : lane);
   number *const rows = reinterpret_cast<number *>(shared + STAGES * SLOT_NBYTES);
   const int x = p.x + lane * VEC, y = DIMS == 3 ? p.y + warp * ITEMS : 0;
+  const bool sides = EDGES && at_border(p, field);
   const border at(field, x, y);
-  sums sum[TSTEPS];
-  points v[TSTEPS];  // what the levels have completed
+  state s;
 #pragma unroll
   for (int l = 0; l < TSTEPS; l++) {
 #pragma unroll
-    for (int i = 0; i < SUMS * ITEMS * VEC; i++) (&sum[l][0][0][0])[i] = 0;
+    for (int i = 0; i < SUMS * ITEMS * VEC; i++) (&s.sum[l][0][0][0])[i] = 0;
 #pragma unroll
-    for (int i = 0; i < ITEMS * VEC; i++) (&v[l][0][0])[i] = 0;
-    if (l < TSTEPS - 1) share(v[l], rows + l * EXCHANGED, warp, lane);
+    for (int i = 0; i < ITEMS * VEC; i++) (&s.v[l][0][0])[i] = 0;
+    if (l < TSTEPS - 1) share(s.v[l], rows + l * EXCHANGED, warp, lane);
   }
 #pragma unroll
   for (int k = 0; k < PREFETCH; k++) planes.load(p, p.begin() + k, k);
@@ -304,35 +342,19 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
     planes.wait(slot);
     sync_group();
     planes.load(p, m + PREFETCH, slot == 0 ? PREFETCH : slot - 1);
-#pragma unroll
-    for (int l = TSTEPS - 1; l >= 0; l--) {
-      window w;
-      if (l == 0) {
-        open_window(reinterpret_cast<const stored *>(shared + slot * SLOT_NBYTES), warp, lane, w);
-      } else {
-        exchange(v[l - 1], rows + half + (l - 1) * EXCHANGED, warp, lane, w);
-      }
-      advance<EDGE>(c, w, sum[l], v[l], at, p, m - l * (R + 1));
-      if (l < TSTEPS - 1) {
-        share(v[l], rows + (TSTEPS - 1) * EXCHANGED - half + l * EXCHANGED, warp, lane);
-      }
-    }
-    put_plane(p, field, x, y, m - TSTEPS * R - (TSTEPS - 1), v[TSTEPS - 1], out);
-    slot = slot == PREFETCH ? 0 : slot + 1;
+    const stored *plane = reinterpret_cast<const stored *>(shared + slot * SLOT_NBYTES);
+    const number *from = rows + half;
     half = (TSTEPS - 1) * EXCHANGED - half;
+    if (EDGES && (sides || at_border(p, m, at.count))) {
+      iterate<true>(s, c, at, p, m, plane, from, rows + half, warp, lane);
+    } else {
+      iterate<false>(s, c, at, p, m, plane, from, rows + half, warp, lane);
+    }
+    put_plane(p, field, x, y, m - TSTEPS * R - (TSTEPS - 1), s.v[TSTEPS - 1], out);
+    slot = slot == PREFETCH ? 0 : slot + 1;
   }
   planes.finish();
   sync_group();
-}
-
-// Does the part need values beyond the border, or points that keep theirs?
-__device__ __forceinline__ bool at_border(const part &p, const extents &field) {
-  if constexpr (BORDER == BORDER_periodic || (BORDER == BORDER_zero && TSTEPS == 1)) return false;
-  constexpr int KEPT = BORDER == BORDER_keep ? R : 0;
-  const int count = DIMS == 3 ? field.nz : field.ny;
-  return p.x < KEPT || p.x + COLUMNS > field.nx - KEPT ||
-         (DIMS == 3 && (p.y < KEPT || p.y + ROWS > field.ny - KEPT)) ||
-         p.first - TSTEPS * R < KEPT || p.last + TSTEPS * R > count - KEPT;
 }
 
 // Part i of those into which strips of columns, tiles of rows (or images) and depth divide the field.
@@ -350,9 +372,5 @@ __device__ __forceinline__ void sweep(unsigned i, const extents &field, const we
   p.first = i / lines * depth;
   p.last = min(count - p.first, depth) + p.first;
   p.backwards = i / lines % 2;
-  if (at_border(p, field)) {
-    sweep_part<true>(p, field, c, in, out, shared, warp, lane);
-  } else {
-    sweep_part<false>(p, field, c, in, out, shared, warp, lane);
-  }
+  sweep_part(p, field, c, in, out, shared, warp, lane);
 }
