@@ -356,6 +356,30 @@ BED_TEST(test_gather) {
   b->d->ops->array_free(b->d, a);
 }
 
+/* Texels read as f16: whole numbers below 2048 are exact. */
+BED_TEST(test_halves) {
+  enum { AT = 5 };
+  uint16_t texels[W * H];
+  float3 x[AT];
+  float4 y[AT];
+  for (int i = 0; i < W * H; i++) {
+    texels[i] = (uint16_t)dtype_encode(DTYPE_f16, 100 + i);
+  }
+  rt_array *a =
+      array_of(b, &(rt_array_shape){.type = DTYPE_f16, .channels = 1, .dims = {W, H}}, texels);
+  const rt_object o = texture(b, &(rt_texture){.array = a});
+  for (int i = 0; i < AT; i++) {
+    x[i] = (float3){{(float)i + 0.5f, (float)(i % H) + 0.5f, 0}};
+  }
+  read_at(b, "halves_2d", o, x, sizeof *x, AT, y);
+  for (int i = 0; i < AT; i++) {
+    assert_true(y[i].v[0] == (float)(100 + i % H * W + i));
+    assert_true(y[i].v[1] == 0 && y[i].v[2] == 0 && y[i].v[3] == 1);
+  }
+  OK(b, b->d->ops->texture_free(b->d, o, &b->e));
+  b->d->ops->array_free(b->d, a);
+}
+
 /* Integers of an array, a texture chosen by each thread, and queries. */
 BED_TEST(test_integers_and_handles) {
   enum { N = 32 };

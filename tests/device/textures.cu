@@ -49,6 +49,15 @@ extern "C" __global__ void lod_2d(cudaTextureObject_t t, const float3 *x, int n,
     y[i] = tex2DLod<float4>(t, x[i].x, x[i].y, x[i].z);
 }
 
+extern "C" __global__ void halves_2d(cudaTextureObject_t t, const float3 *x, int n, float4 *y) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n)
+    asm volatile("{.reg .b16 h<4>; tex.2d.v4.f16.f32 {h0, h1, h2, h3}, [%4, {%5, %6}]; cvt.f32.f16 %0, h0;\n"
+                 "cvt.f32.f16 %1, h1; cvt.f32.f16 %2, h2; cvt.f32.f16 %3, h3;}"
+                 : "=f"(y[i].x), "=f"(y[i].y), "=f"(y[i].z), "=f"(y[i].w)
+                 : "l"(t), "f"(x[i].x), "f"(x[i].y));
+}
+
 extern "C" __global__ void gather(cudaTextureObject_t t, const float3 *x, int n, float4 *y) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n)

@@ -61,7 +61,7 @@ static int decode_tex(emu_parser *p) {
   const emu_type t = emu_mod_type(p), coordinates = emu_mod_type(p);
   const emu_operand *to = &p->statement.operands[0];
   TRY(emu_arity(p, n, n));
-  if (!four || (t != T_f32 && t != T_s32 && t != T_u32) ||
+  if (!four || (t != T_f32 && t != T_f16 && t != T_s32 && t != T_u32) ||
       (coordinates != T_f32 && (coordinates != T_s32 || p->arg)) || to->kind != OPERAND_LIST ||
       to->count != VALUES || (p->arg && (component < 0 || geometry != GEOMETRY_2d))) {
     return emu_unsupported(p, "");
@@ -73,9 +73,9 @@ static int decode_tex(emu_parser *p) {
   TRY(take_object(p, 1, geometry, coordinates));
   for (int i = 0; i < VALUES; i++) {
     if (emu_list(p, to, i)->kind != OPERAND_SINK) {
-      TRY(emu_def_operand(p, 5 + i, emu_list(p, to, i), 4));
+      TRY(emu_def_operand(p, 5 + i, emu_list(p, to, i), emu_type_bytes(t)));
     }
-    in->more->bytes[i] = 4;
+    in->more->bytes[i] = (uint8_t)emu_type_bytes(t);
   }
   return 0;
 }

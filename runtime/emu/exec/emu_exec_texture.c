@@ -178,7 +178,7 @@ static int check_use(emu_warp *w, const emu_insn *in, const lookup *x) {
     return emu_finding(w, in, lane, EMU_TEXTURE,
                        "gathers from an array that was not made for it (cudaArrayTextureGather)");
   }
-  if (floats != (in->type == T_f32)) {
+  if (floats != (emu_type_kind((emu_type)in->type) == 'f')) {
     emu_note(w, in, lane, "reads texels of %s as %s", floats ? "numbers" : "integers",
              floats ? "integers" : "numbers");
   }
@@ -214,7 +214,9 @@ static int look_up(emu_warp *w, const emu_insn *in, lookup *x) {
   for (int c = 0; c < CHANNELS && !rc; c++) {
     for (uint32_t left = in->more->ops[c] == EMU_NONE ? 0 : x->mask; left; left &= left - 1) {
       const int i = __builtin_ctz(left);
-      emu_put(emu_reg(w, in->more->ops[c]), i, 4, x->out[c][i]);
+      const uint32_t v = x->out[c][i];
+      emu_put(emu_reg(w, in->more->ops[c]), i, in->more->bytes[c],
+              in->type == T_f16 ? emu_f16_nearest(emu_f32(v)) : v);
     }
   }
   return rc;
