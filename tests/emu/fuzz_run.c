@@ -49,7 +49,7 @@ static void open_device(void) {
   open_objects();
 }
 
-/* a tensor map, then ones */
+/* a tensor map of tiles, one of columns, then ones */
 static void fill_buffer(void) {
   rt_tensor t = {.type = DTYPE_u32,
                  .rank = 2,
@@ -57,11 +57,21 @@ static void fill_buffer(void) {
                  .dims = {32, 32},
                  .strides = {128},
                  .box = {8, 4}};
-  rt_tensor_map map;
+  const rt_tensor columns = {.type = DTYPE_u32,
+                             .rank = 4,
+                             .at = buffer,
+                             .dims = {8, 5, 4, 3},
+                             .strides = {32, 160, 640},
+                             .box = {4},
+                             .pixels = 8,
+                             .lower = {-1, -1},
+                             .upper = {-1, -1}};
+  rt_tensor_map maps[2];
   err e = {0};
   if (device->ops->set(device, buffer, 1, BUFFER, NULL, &e) ||
-      device->ops->tensor_map(device, &t, &map, &e) ||
-      device->ops->copy_in(device, buffer, &map, sizeof map, NULL, &e)) {
+      device->ops->tensor_map(device, &t, &maps[0], &e) ||
+      device->ops->tensor_map(device, &columns, &maps[1], &e) ||
+      device->ops->copy_in(device, buffer, maps, sizeof maps, NULL, &e)) {
     abort();
   }
 }

@@ -125,9 +125,10 @@ static void with_sink(str *out, const char *text, const char *at) {
 /* The sink `_` in the place of each operand of each instruction, and a predicate there, load or
  * fail with an error. */
 ON_EMU(sinks) {
-  static const char *const seeds[] = {"alu",    "async",    "bulk", "call",  "cluster", "flow",
-                                      "local",  "mbarrier", "mem",  "mma",   "reduce",  "sparse",
-                                      "tensor", "video",    "warp", "wgmma", "wmma"};
+  static const char *const seeds[] = {"alu",      "async", "bulk",  "call",    "cluster",
+                                      "columns",  "flow",  "newer", "texture", "local",
+                                      "mbarrier", "mem",   "mma",   "reduce",  "sparse",
+                                      "tensor",   "video", "warp",  "wgmma",   "wmma"};
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
     char path[80];
     snprintf(path, sizeof path, "tests/emu/seeds/%s.ptx", seeds[i]);
