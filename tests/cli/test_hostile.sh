@@ -22,6 +22,7 @@ refuses 2 "parameter 0 of kernel k has 8 bytes, but --args gives 4" $runs --args
 
 refuses 2 "is none of buf:" $runs --args buf:u32:1024:rnadom
 refuses 2 "is none of buf:" $runs --args bytes:123
+refuses 2 "spaces separate parameters" $runs --args buf:u32:1024,i32:5
 refuses 1 "cannot open the data of 'buf:u32:4:./none'" $runs --args buf:u32:4:./none
 refuses 1 "no __constant__ or __device__ variable 'x'" $runs --args buf:u32:1024 --const x=f32:1
 refuses 2 "--dump '1=out': parameter 1 is no buffer" $runs --args buf:u32:1024 --dump 1=out
@@ -81,7 +82,8 @@ loop() {
   printf '.version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n.reg .pred %%p;\n%s\nret;\n}\n' "$1"
 }
 loop 'V: bar.sync 0; bra V;' >"$folder/barriers.ptx"
-refuses 1 "end of --timeout" timeout -k 1 20 $autotune run-ptx "$folder/barriers.ptx" k --block 1024 --timeout 1
+refuses 2 "--timeout 'soon' is not a whole number" $autotune run-ptx "$folder/barriers.ptx" k --timeout soon
+refuses 1 "end of --timeout" timeout -k 1 20 $autotune run-ptx "$folder/barriers.ptx" k --block 1024 --timeout 1s
 for signal in INT TERM; do
   for sec in 0.2 1 3; do # a busy host starts the program late
     timeout -k 1 -s $signal $sec $autotune run-ptx "$folder/barriers.ptx" k --block 1024 --no-checks >"$folder/out" 2>&1

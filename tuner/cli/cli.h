@@ -194,6 +194,8 @@ int cli_words_most(const cli *c, size_t most, err *e);
 /* cli_number -- an option's value in [least, most]; `other` without one */
 int cli_number(const char *option, const char *value, int64_t least, int64_t most, int64_t other,
                int64_t *out, err *e);
+/* cli_timeout -- --timeout in seconds, "3" or "3s"; 0 without one */
+int cli_timeout(const cli *c, int64_t most, int64_t *sec, err *e);
 /* cli_timing -- stream or graph */
 int cli_timing(const cli *c, rt_replay *out, err *e);
 /* cli_race -- --rounds, with this default, --timing and --hot */

@@ -42,7 +42,7 @@ int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e) {
   struct sigaction action = {.sa_handler = on_alarm};
   int64_t sec;
   *stop = cli_catch_signals();
-  TRY(cli_number("timeout", c->timeout, 1, 1000000, 0, &sec, e));
+  TRY(cli_timeout(c, 1000000, &sec, e));
   if (sec) {
     sigaction(SIGALRM, &action, NULL);
     alarm((unsigned)sec);

@@ -17,6 +17,17 @@ int cli_number(const char *name, const char *value, int64_t least, int64_t most,
   return 0;
 }
 
+int cli_timeout(const cli *c, int64_t most, int64_t *sec, err *e) {
+  char digits[24];
+  const size_t n = c->timeout ? strlen(c->timeout) : 0;
+  const char *value = c->timeout;
+  if (n > 1 && n <= sizeof digits && value[n - 1] == 's') {
+    value = memcpy(digits, value, n - 1);
+    digits[n - 1] = 0;
+  }
+  return cli_number("timeout", value, 1, most, 0, sec, e);
+}
+
 int cli_words_most(const cli *c, size_t most, err *e) {
   return c->n_words <= most
              ? 0

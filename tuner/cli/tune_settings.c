@@ -34,7 +34,7 @@ int tune_settings_common(const cli *c, progress *p, tune_options *o, err *e) {
   int64_t jobs, seed, timeout, draws;
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
-  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
+  TRY(cli_timeout(c, 86400, &timeout, e));
   TRY(cli_number("draws", c->draws, 1, 1000, 0, &draws, e));
   err why = {0};
   if (rt_kinds_parse(c->kinds, &o->kinds, &why)) {

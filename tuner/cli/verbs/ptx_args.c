@@ -76,8 +76,8 @@ static bool names_file(const char *text) {
 static int bad(const char *word, err *e) {
   return err_set(e, ERR_USAGE,
                  "--args '%s' is none of buf:TYPE:COUNT[:random|zero|index|none|FILE], such as "
-                 "buf:f32:1024, TYPE:VALUE, such as i32:5, bytes:HEX and struct:FILE",
-                 word);
+                 "buf:f32:1024, TYPE:VALUE, such as i32:5, bytes:HEX and struct:FILE%s",
+                 word, strchr(word, ',') ? "; spaces separate parameters" : "");
 }
 
 /* Numbers in [-1, 1], or small integers, determined by the index. */
