@@ -22,13 +22,13 @@ struct alignas(VEC * sizeof(stored)) vector {
 
 // Copies planes to shared memory, each thread some pieces of VEC elements.
 struct loader {
-  static constexpr int ZEROS = -1, APART = -2,
-                       NONE = -3;  // for `at`: APART has elements on both sides of an end
+  static constexpr int ZEROS = -1,
+                       APART = -2;  // APART: a piece has elements on both sides of an end
   volume from;
-  int column, row, thread;
+  int column, row, thread;  // column and row of the volume where the tile begins
   stored *shared;
-  long long at[COPIES];  // of this thread's pieces, from the start of a plane
-  bool apart;
+  bool inside;           // all of the tile's columns and rows exist
+  long long at[COPIES];  // then: of this thread's pieces, from the start of a plane
 
   __device__ __forceinline__ loader(const volume &v, const place &tile, stored *memory, int member)
       : from(v),
@@ -36,37 +36,44 @@ struct loader {
         row(tile.row + SKIP_Y - RY),
         thread(member),
         shared(memory) {
-    apart = false;
+    inside = ASYNC && column >= 0 && column + WIDTH <= v.nx && row >= 0 && row + HEIGHT <= v.ny;
 #pragma unroll
     for (int k = 0; k < COPIES; k++) {
       const int i = k * THREADS + thread;
-      at[k] = i < PIECES ? find(i) : (long long)NONE;
-      apart |= at[k] == APART;
+      at[k] = (row + i / PIECES_X) * v.ldx + column + i % PIECES_X * VEC;
     }
   }
   __device__ __forceinline__ long long find(int i) const {
-    const int c = column + i % PIECES_X * VEC, r = row + i / PIECES_X,
-              line = border_index(r, from.ny);
     if (!ASYNC) return APART;
+    const int c = column + i % PIECES_X * VEC, r = row + i / PIECES_X;
+    const int line = border_index(r, from.ny);
     if (line < 0 || r >= from.ny + RY || c >= from.nx + RX || c + VEC <= -RX) return ZEROS;
-    return c >= 0 && c + VEC <= from.nx ? line * from.ldx + c : (long long)APART;
+    return c >= 0 && c + VEC <= from.nx ? line * from.ldx + c : APART;
   }
   // Element by element.
-  __device__ __forceinline__ void copy_apart(const stored *plane, stored *to) const {
+  __device__ __forceinline__ void copy_apart(const stored *plane, stored *to, int i) const {
+    const int line = border_index(row + i / PIECES_X, from.ny);
+#pragma unroll 1
+    for (int e = 0; e < VEC; e++) {
+      const int c = border_index(column + i % PIECES_X * VEC + e, from.nx);
+      const bool exists = c >= 0 && line >= 0;
+      const stored *element = plane + (exists ? line * from.ldx + c : 0);
+      if constexpr (NBYTES >= 4) {
+        cp_async<NBYTES>(shared_address(to + i * VEC + e), element, exists ? NBYTES : 0);
+      } else {
+        to[i * VEC + e] = exists ? *element : stored();
+      }
+    }
+  }
+  __device__ __forceinline__ void copy_some(const stored *plane, stored *to) const {
 #pragma unroll 1
     for (int i = thread; i < PIECES; i += THREADS) {
-      if (find(i) != APART) continue;
-      const int line = border_index(row + i / PIECES_X, from.ny);
-#pragma unroll
-      for (int e = 0; e < VEC; e++) {
-        const int c = border_index(column + i % PIECES_X * VEC + e, from.nx);
-        const bool exists = c >= 0 && line >= 0;
-        const stored *element = plane + (exists ? line * from.ldx + c : 0);
-        if constexpr (NBYTES >= 4) {
-          cp_async<NBYTES>(shared_address(to + i * VEC + e), element, exists ? NBYTES : 0);
-        } else {
-          to[i * VEC + e] = exists ? *element : stored();
-        }
+      const long long at = find(i);
+      if (at == APART) {
+        copy_apart(plane, to, i);
+      } else if constexpr (ASYNC) {
+        cp_async<VEC * NBYTES>(shared_address(to + i * VEC), plane + max(at, 0ll),
+                               at >= 0 ? VEC * NBYTES : 0);
       }
     }
   }
@@ -76,36 +83,36 @@ struct loader {
     if (z < 0) return;
     const stored *plane = from.row(0, z);
     stored *to = shared + slot * PLANE;
+    if (!ASYNC || !inside) {
+      copy_some(plane, to);
+      return;
+    }
     if constexpr (ASYNC) {
       const unsigned address = shared_address(to + thread * VEC);
 #pragma unroll
       for (int k = 0; k < COPIES; k++) {
-        if (at[k] < ZEROS) continue;
-        cp_async<VEC * NBYTES>(address + k * THREADS * VEC * NBYTES, plane + max(at[k], 0ll),
-                               at[k] >= 0 ? VEC * NBYTES : 0);
+        if ((k + 1) * THREADS > PIECES && k * THREADS + thread >= PIECES) break;
+        cp_async<VEC * NBYTES>(address + k * THREADS * VEC * NBYTES, plane + at[k], VEC * NBYTES);
       }
     }
-    if (apart) copy_apart(plane, to);
   }
 };
 
 // Calls step(s, plane) for n planes from plane `top` on, when the s-th is in shared memory at `plane`.
 template <typename Step>
 __device__ __forceinline__ void march(const loader &planes, int top, int n, const Step &step) {
-#pragma unroll
-  for (int s = 0; s < PREFETCH; s++) {
-    if (s < n) planes.load(top + s, s);
-    cp_async_commit();
-  }
-  int slot = 0;
+  int slot = 1, loaded = 0;  // slot of plane s
 #pragma unroll 1
-  for (int s = 0; s < n; s++) {
-    cp_async_wait<PREFETCH - 1>();
-    __syncthreads();
-    if (s + PREFETCH < n) planes.load(top + s + PREFETCH, slot == 0 ? PREFETCH : slot - 1);
+  for (int s = -PREFETCH; s < n; s++) {
+    if (s >= 0) {
+      cp_async_wait<PREFETCH - 1>();
+      __syncthreads();
+    }
+    if (s + PREFETCH < n) planes.load(top + s + PREFETCH, loaded);
     cp_async_commit();
-    step(s, planes.shared + slot * PLANE);
+    if (s >= 0) step(s, planes.shared + slot * PLANE);
     slot = slot == PREFETCH ? 0 : slot + 1;
+    loaded = loaded == PREFETCH ? 0 : loaded + 1;
   }
 }
 
@@ -125,32 +132,49 @@ struct line {
 
 using sums = number[OUT_Y][OUT_X];
 
-// Stores those of a thread's results that exist.
-__device__ __forceinline__ void put(const result &to, place p, const sums &sum) {
+// Where a thread stores its results of a plane, plane by plane.
+struct output {
+  stored *y;
+  long long ldy, step;
+  int columns, rows;  // that exist
+
+  __device__ __forceinline__ output(const result &to, const place &p)
+      : y(to.at(p)),
+        ldy(to.ldy),
+        step(to.my * to.ldy),
+        columns(to.mx - p.column),
+        rows(to.my - p.row) {}
+
+  __device__ __forceinline__ static void put_whole(stored *to, const number (&sum)[OUT_X]) {
 #pragma unroll
-  for (int o = 0; o < OUT_Y; o++, p.row++) {
-    if (!to.has(p)) continue;
-    stored *y = to.at(p);
-    if (p.column + OUT_X <= to.mx) {
+    for (int i = 0; i < OUT_X; i += VEC) {
+      vector w;
 #pragma unroll
-      for (int i = 0; i < OUT_X; i += VEC) {
-        vector w;
-#pragma unroll
-        for (int e = 0; e < VEC; e++) w.e[e] = type::narrow(sum[o][i + e]);
-        if constexpr (STORE == STORE_streaming) {
-          store_streaming(reinterpret_cast<vector *>(y + i), w);
-        } else {
-          store_plain(reinterpret_cast<vector *>(y + i), w);
-        }
-      }
-    } else {
-#pragma unroll
-      for (int i = 0; i < OUT_X; i++) {
-        if (p.column + i < to.mx) y[i] = type::narrow(sum[o][i]);
+      for (int e = 0; e < VEC; e++) w.e[e] = type::narrow(sum[i + e]);
+      if constexpr (STORE == STORE_streaming) {
+        store_streaming(reinterpret_cast<vector *>(to + i), w);
+      } else {
+        store_plain(reinterpret_cast<vector *>(to + i), w);
       }
     }
   }
-}
+  __device__ __forceinline__ void put(const sums &sum) {
+    stored *to = y;
+#pragma unroll
+    for (int o = 0; o < OUT_Y; o++, to += ldy) {
+      if (o >= rows) break;
+      if (columns >= OUT_X) {
+        put_whole(to, sum[o]);
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < OUT_X; i++) {
+        if (i < columns) to[i] = type::narrow(sum[o][i]);
+      }
+    }
+    y += step;
+  }
+};
 
 // The sums of DEEP results, the oldest first: the next plane is plane DEEP - 1 - k of the filter for the k-th.
 struct window {
@@ -177,16 +201,13 @@ __device__ __forceinline__ void convolve(const volume &from, const result &to, i
   const int n = min(depth, to.mz - tile.plane), top = tile.plane + SKIP_Z - RZ;
   const loader planes(from, tile, memory, threadIdx.y * BLOCK_X + threadIdx.x);
   const int corner = threadIdx.y * OUT_Y * WIDTH + threadIdx.x * OUT_X;
-  place p = {tile.column + (int)threadIdx.x * OUT_X, tile.row + (int)threadIdx.y * OUT_Y,
-             tile.plane};
+  const int column = tile.column + threadIdx.x * OUT_X, row = tile.row + threadIdx.y * OUT_Y;
+  output out(to, {column, row, tile.plane});
   window w = {};
   march(planes, top, n + 2 * RZ, [&](int s, const stored *plane) {
     const bool exists = BORDER != BORDER_zero || (unsigned)(top + s) < (unsigned)from.nz;
     if (exists) add(plane + corner, w, s - 2 * RZ, n);
-    if (s >= 2 * RZ) {
-      put(to, p, w.sum[0]);
-      p.plane++;
-    }
+    if (s >= 2 * RZ) out.put(w.sum[0]);
     w.slide();
   });
 }
