@@ -309,10 +309,10 @@ return {
   cases = { {}, { ldx = "roundup(max(1, nx), align) + align", ldy = "roundup(max(1, " .. MX .. "), align) + align" } },
 
   -- Each of the products and sums rounds by at most half a unit of the sum of magnitudes, products of three taps by two
-  -- more; of an f16, also the result.
+  -- more; of an f16, both results round once more.
   tolerance = { bound = "magnitude", abs = "sel(dtype == 'f16', 2^-24, 0)",
     factor = "((2 * rx + 1) * (2 * ry + 1) * (2 * rz + 1) + 4) * sel(dtype == 'f64', 2^-52, 2^-24) "
-      .. "+ sel(dtype == 'f16', 2^-11, 0)" },
+      .. "+ sel(dtype == 'f16', 2^-10, 0)" },
 
   flops = "2 * sel(rank == 'full', TAPS, 2 * rx + 2 * ry + 2 * rz + 3) * MX * MY * MZ",
   bytes = "(nx * ny * nz + MX * MY * MZ) * NBYTES",
