@@ -4,8 +4,9 @@
 -- A block computes a BM x BN tile of C. With ALG=mma a warp has WM x WN of it, in accumulators of 16 x 8. Along k
 -- the block walks in tiles of BK, copied to shared memory STAGES deep as they lie in memory; ldmatrix transposes
 -- 16-bit operands on the way to registers, doubles are read one by one. Where C has few tiles, SPLITK blocks share a
--- tile's k and add up through a workspace. With ALG=wgmma warpgroups multiply what tensor maps have copied: see
--- gemm_wgmma.cu; where addresses or leading dimensions are not multiples of 16 bytes, a launch before packs A and B.
+-- tile's k and add up through a workspace, or in a cluster. With ALG=wgmma warpgroups multiply what tensor maps have
+-- copied: see gemm_wgmma.cu; where addresses or leading dimensions are not multiples of 16 bytes, a launch before packs
+-- A and B.
 -- ALG=plain is the textbook's tiled kernel, which any device runs.
 --
 -- With reproducible=shape all use one instruction, mma.m16n8k16 or of f64 mma.m8n8k4, along k: how a tensor core rounds
@@ -52,6 +53,11 @@ end
 
 for _, vec in ipairs { 8, 4, 2, 1 } do
   local condition = "dtype ~= 'f64' and align == " .. vec
+  for _, splits in ipairs { 8, 4, 2 } do
+    suggest_warps(condition .. " and dev_cc >= 90 and ceildiv(m, 32) * ceildiv(n, 32) * " .. splits
+      .. " <= 2 * dev_sms", { BM = 32, BN = 32, WM = 16, WN = 16, BK = 64, VEC = vec, STAGES = 3,
+      SPLITK = splits, FINISH = "cluster", STORE = "direct" })
+  end
   suggest_warps(condition .. " and ceildiv(m, 128) * ceildiv(n, 128) >= dev_sms", { BM = 128, BN = 128,
     WM = 64, WN = 32, BK = 32, VEC = vec, STAGES = 3, LAYOUT = "swizzled" })
   suggest_warps(condition, { BM = 64, BN = 64, WM = 32, WN = 32, BK = 32, VEC = vec, STAGES = 3,
@@ -70,13 +76,13 @@ for _, vec in ipairs { 2, 1 } do
   suggest_doubles(vec, 128, 64, " >= 2 * dev_sms", { WM = 64, WN = 32, STEP = 8, STAGES = 3 })
   suggest_doubles(vec, 128, 64, " * 5 >= dev_sms * 4", { WM = 32, WN = 32, STEP = 16 })
   suggest_doubles(vec, 128, 64, " * 5 >= dev_sms * 2", { WM = 32, WN = 32, STEP = 16, SPLITK = 2 })
-  for _, splits in ipairs { 8, 6, 4, 3, 2 } do
+  for _, splits in ipairs { 8, 4, 2 } do
     suggest_doubles(vec, 64, 64, " * " .. splits .. " <= dev_sms and min(m, n) > 32",
-      { WM = 32, WN = 16, STEP = 16, SPLITK = splits })
+      { WM = 32, WN = 16, STEP = 16, SPLITK = splits, FINISH = "cluster", STORE = "direct" })
   end
-  for _, splits in ipairs { 16, 8, 4, 2 } do
+  for _, splits in ipairs { 8, 4, 2 } do
     suggest_doubles(vec, 32, 32, " * " .. splits .. " <= 2 * dev_sms",
-      { WM = 16, WN = 16, STEP = 16, SPLITK = splits })
+      { WM = 16, WN = 16, STEP = 16, SPLITK = splits, FINISH = "cluster", STORE = "direct" })
   end
 end
 for _, step in ipairs { 16, 4 } do
@@ -125,7 +131,8 @@ local function tiles_are_worth_it(least, depth)
       "(BM <= 4 * BN or n <= 2 * BN) and (BN <= 4 * BM or m <= 2 * BM)" },
     { "BM * BN < 4096 needs few tiles: loads would limit", "BM * BN >= 4096 or " .. TILES .. " <= 4 * dev_sms" },
     { "RASTER > 1 needs many tiles", "RASTER == 1 or " .. TILES .. " >= 2 * dev_sms" },
-    { "SPLITK > 1 needs few tiles", "SPLITK == 1 or " .. TILES .. " * SPLITK <= 2 * dev_sms" },
+    { "SPLITK > 1 needs few tiles",
+      "SPLITK == 1 or " .. TILES .. " * SPLITK <= sel(FINISH == 'cluster', 4, 2) * dev_sms" },
     { "SPLITK leaves a block less than two tiles along k", "SPLITK == 1 or SPLITK * " .. depth .. " * 2 <= k" },
     { "the tiles exceed a block's shared memory", "SMEM + 16 <= dev_smem_block" }, -- last_block.cuh: 16
   }
@@ -140,7 +147,8 @@ end
 --   times  tiles of C, with a multiplication sign
 local function block_work(steps, depth, times)
   return { "BM * BN * " .. depth .. " * " .. steps, steps,
-    times .. "BM * BN * sel(beta_is == '0', 1, 2)", "sel(SPLITK > 1, " .. times .. "BM * BN * (SPLITK + 1), 0)" }
+    times .. "BM * BN * sel(beta_is == '0', 1, 2)",
+    "sel(SPLITK > 1, " .. times .. "BM * BN * sel(FINISH == 'cluster', 2, SPLITK + 1), 0)" }
 end
 
 -- The textbook's kernel: a thread per element of C, or with reproducible=shape a warp for 16 x 8 by tensor cores.
@@ -166,8 +174,8 @@ local MMA = {
     { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory" },
     { "LAYOUT", { "padded", "swizzled" },
       "of tiles in shared memory, without bank conflicts: gaps between rows, or 16-byte chunks permuted" },
-    { "FINISH", { "last_block", "two_launch" },
-      "how blocks that share k add up: the last one to finish, or a second launch" },
+    { "FINISH", { "last_block", "two_launch", "cluster" },
+      "how blocks that share k add up: the last one to finish, a second launch, or each a part, in a cluster" },
     { "STORE", { "direct", "shared" }, "how C is written: from registers, or by way of shared memory" },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
   },
@@ -187,7 +195,8 @@ local MMA = {
     -- bank conflicts.
     { "STORED_NI", "pow2div(WN // 8, 4)" },
     { "STORED_SIZE", "8 * STORED_NI * (WM + 4)" },
-    { "SMEM", "max(STAGES * STAGE * NBYTES, sel(STORE == 'shared', THREADS // 32 * STORED_SIZE * SUM_NBYTES, 0))" },
+    { "SMEM", "max(STAGES * STAGE * NBYTES, sel(STORE == 'shared', THREADS // 32 * STORED_SIZE * SUM_NBYTES, 0), "
+      .. "sel(FINISH == 'cluster', BM * BN * SUM_NBYTES, 0))" },
     { "REGISTERS", "SUM_NBYTES // 4 * WM * WN // 32 + FRAGMENTS * sel(dtype == 'f64', "
       .. "STEP * (WM + WN) // 16, WM // 4 + WN // 4) + 40" }, -- an estimate
   },
@@ -221,7 +230,9 @@ local MMA = {
     { "LAYOUT=swizzled needs 16-bit numbers, and rows of at least 64 bytes, a power of two",
       "LAYOUT == 'padded' or dtype ~= 'f64' and sel(A_ALONG_K, BK >= 32, BM >= 32 and ispow2(BM)) "
         .. "and sel(B_ALONG_K, BK >= 32, BN >= 32 and ispow2(BN))" },
-    { "FINISH=two_launch needs SPLITK > 1", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "FINISH other than last_block needs SPLITK > 1", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "FINISH=cluster needs compute capability 9.0, a SPLITK of 2, 4 or 8, and STORE=direct",
+      "FINISH ~= 'cluster' or dev_cc >= 90 and SPLITK <= 8 and ispow2(SPLITK) and STORE == 'direct'" },
     { "FRAGMENTS=2 needs an even number of steps per tile", "FRAGMENTS == 1 or BK // STEP % 2 == 0" },
     { "MINBLOCKS blocks exceed the shared memory of a multiprocessor",
       "MINBLOCKS == 1 or MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
@@ -451,7 +462,8 @@ return {
   workspace = {
     -- Partial sums; two of f32 take one element.
     { "partial", "f64",
-      "sel(SPLITK > 1, ceildiv(" .. ALL_TILES .. " * SPLITK * BM * BN * SUM_NBYTES, 8), 0)" },
+      "sel(SPLITK > 1 and FINISH ~= 'cluster', ceildiv(" .. ALL_TILES
+        .. " * SPLITK * BM * BN * SUM_NBYTES, 8), 0)" },
     { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. ALL_TILES .. ", 0)" },
   },
 

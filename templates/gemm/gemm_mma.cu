@@ -7,6 +7,9 @@
 #include "gemm_operand.cuh"
 #include "gemm_fragments.cuh"
 #include "gemm_sums.cuh"
+@ if FINISH == "cluster" then
+#include "gemm_cluster.cuh"
+@ end
 
 __device__ __forceinline__ void product(sums &c, operand_a &a, operand_b &b, long long depth) {
   stored *const shared = reinterpret_cast<stored *>(memory);
@@ -61,7 +64,8 @@ __device__ __forceinline__ void product(sums &c, operand_a &a, operand_b &b, lon
 }
 
 // With alpha 0, A and B are not read, as in BLAS.
-extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
+@ local cluster = FINISH == "cluster" and "__cluster_dims__(1, SPLITK, 1) " or ""
+extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, MINBLOCKS)
 gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
      const stored *__restrict__ B, long long ldb, double beta, output *C, long long ldc,
      const output *scales, const output *biases, wide *partial, unsigned *arrived) {
@@ -80,6 +84,11 @@ gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long 
   product(c, a, b, depth);
   if constexpr (SPLITK == 1) {
     store(c, to, tile);
+@ if FINISH == "cluster" then
+  } else {
+    finish_in_cluster(c, to, tile);
+  }
+@ else
   } else {
     put_partial(c, partials(partial, blockIdx.y));
     if constexpr (FINISH == FINISH_last_block) {
@@ -89,6 +98,7 @@ gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long 
       store(whole, to, tile);
     }
   }
+@ end
 }
 
 @ if SPLITK > 1 and FINISH == "two_launch" then

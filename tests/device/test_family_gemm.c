@@ -94,6 +94,16 @@ BED_TEST(gemm_parts_are_right) {
   CHECK_PARTS(b, "gemm", 0, parts);
 }
 
+BED_TEST(gemm_clusters_are_right) {
+  static const part parts[] = {
+      {"m=37 n=20 k=270 dtype=f64 beta_is=any",
+       "ALG=mma,BM=16,BN=32,WM=16,WN=16,BK=32,STEP=8,SPLITK=4,FINISH=cluster"},
+      {"m=72 n=40 k=528 beta_is=1 ctype=f32 bias=row act=relu",
+       "ALG=mma,BM=64,BN=32,WM=32,WN=16,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled,SPLITK=8,FINISH=cluster"}};
+  bed_needs(b, 90);
+  CHECK_PARTS(b, "gemm", 0, parts);
+}
+
 /* Base configurations take any alignment, and whole tiles too. */
 BED_TEST(gemm_base_tiles_are_right) {
   static const part parts[] = {
