@@ -46,6 +46,7 @@ box_blur npp
 conv1d cudnn
 conv2d cudnn
 julia textbook
+coulomb textbook
 stencil textbook
 '
 

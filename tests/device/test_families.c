@@ -6,10 +6,10 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(conv3d) X(copy) X(dot) X(gemm) X(gemm_batched)      \
-  X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce) X(rgb_to_grey)      \
-  X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan) X(segmented_sort) X(sgemm)      \
-  X(stencil) X(transpose) X(vector_add)
+  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(gemm)            \
+  X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce)     \
+  X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)                  \
+  X(segmented_sort) X(sgemm) X(stencil) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -99,6 +99,9 @@ static const struct {
     {"conv3d", "nx=1 ny=2147352576 nz=1 rx=127 border=replicate dtype=f16"},
     {"copy", "n=0 size=16 op=fill align=1"},
     {"copy", "n=2^36 size=16"},
+    {"coulomb", "nx=0 n=0"},
+    {"coulomb", "nx=65535 ny=65535 nz=65535 n=2^30 align=1"},
+    {"coulomb", "nx=1 n=2^30 reach=2^15"},
     {"dot", "n=0 dtype=f16"},
     {"dot", "n=2^36 dtype=bf16 result_dtype=f64 align=1"},
     {"dot", "n=2^36 unit=0 reproducible=shape"},

@@ -172,6 +172,21 @@ CONTEXT_TEST(stencil_computes) {
                         &none, &none, &none, from, to, &f->err));
 }
 
+/* Two charges on a line, whose energies are added to what is there. */
+CONTEXT_TEST(coulomb_computes) {
+  static const float atoms[] = {0, 0, 0, 2, 9, 0, 0, 6};
+  float energy[4] = {1, 1, 1, 1};
+  float *from = vector_new(f, atoms, 8), *to = vector_new(f, energy, 4);
+  OK(f, tuned_coulomb(f->ctx, NULL, 4, 1, 1, 1.5f, 1, 0, 0, 2, from, 0, 0, to, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, energy, to, sizeof energy, &f->err));
+  assert_true(fabsf(energy[0] - 3.75f) < 1e-5f && fabsf(energy[2] - 2.7f) < 1e-5f);
+  OK(f, tuned_coulomb(f->ctx, NULL, 4, 1, 1, 1.5f, 1, 0, 0, 2, from, 3, 0, to, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, energy, to, sizeof energy, &f->err));
+  assert_true(fabsf(energy[0] - 5.75f) < 1e-5f && fabsf(energy[2] - 2.7f) < 1e-5f);
+  REFUSED(f, TUNED_E_USAGE, "spacing is above 0",
+          tuned_coulomb(f->ctx, NULL, 4, 1, 1, 0, 1, 0, 0, 2, from, 3, 0, to, &f->err));
+}
+
 /* Values of 4 and 8 bytes are read whole. */
 CONTEXT_TEST(values_of_merges_are_aligned) {
   enum { N = 64 };
