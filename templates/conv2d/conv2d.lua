@@ -5,6 +5,8 @@
 -- tile_output keep a tile with its halo in shared memory, with a thread for each of its elements or for each result;
 -- cached_halo leaves the halo to the L2 cache. With register, threads march down columns, and sums slide through their
 -- registers; taps in constant memory are operands of the FMAs. ALG=separable does so with a filter that is a product.
+-- With accuracy=fp32, ALG=fft multiplies spectra of tiles, whatever the radius: 17 x 17 taps take 578 operations a
+-- result as sums of products, and about 130 so.
 --
 -- The text depends on the radii, but for ALG=basic, on the border and the types, not on other sizes.
 
@@ -26,6 +28,7 @@ local function grid_fits(across, down)
 end
 
 local MARCHES = "ALG == 'register' or ALG == 'separable'"
+local STRICT = "ALG ~= 'fft'" -- an element depends on its window only
 local WHOLE = { "rank=separable needs ALG=basic, which multiplies the taps, or ALG=separable", "rank == 'full'" }
 local ONE_EACH = { "a thread has one result: OUT_X and OUT_Y are 1", "OUT_X == 1 and OUT_Y == 1" }
 
@@ -101,6 +104,33 @@ local SEPARABLE = {
   },
 }
 
+local FFT = {
+  space = {
+    { "TILE", { 16, 32, 64 }, "elements of a tile along x and y; as many threads have a column of two of them each" },
+    { "REGISTERS", { 64, 96, 128, 168, 204, 255 }, "of a thread, at most" },
+  },
+  default = { TILE = 64, REGISTERS = 168 },
+  require = {
+    { "ALG=fft needs accuracy=fp32", "accuracy == 'fp32'" },
+    { "ALG=fft computes in f32", "dtype ~= 'f64' and ftype == 'f32'" },
+    { "the filter exceeds the tile", "2 * rx < TILE and 2 * ry < TILE" },
+    { "most of a tile is halo", "TILE == 64 or 4 * max(rx, ry) < TILE" },
+    { "a column of two tiles exceeds REGISTERS", "2 * TILE + 16 <= REGISTERS" },
+    { "REGISTERS exceeds what TILE takes", "REGISTERS <= 4 * TILE" },
+    { "there are more tiles than a grid has blocks",
+      "ceildiv(MX, max(1, TILE - 2 * rx)) * ceildiv(MY, max(1, 2 * (TILE - 2 * ry))) < 2^31" },
+  },
+  source = "conv2d_fft.cu",
+  workspace = { { "spectrum", "f32", "2 * TILE * TILE" } },
+  stages = {
+    { kernel = "conv2d_spectrum", grid = 1, block = "TILE", early = "EARLY", when = "MX * MY > 0",
+      args = { "f", "fy", "spectrum" } },
+    { kernel = "conv2d", grid = "ceildiv(MX, TILE - 2 * rx) * ceildiv(MY, 2 * (TILE - 2 * ry))", block = "TILE",
+      early = "EARLY", when = "MX * MY > 0",
+      args = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "spectrum", "y", "ldy" } },
+  },
+}
+
 -- For sizes without a tuned result: rows slide through registers, with as many rows for a thread as leave each
 -- multiprocessor about 512 threads; where a filter is too large for that, a tile in shared memory.
 local SUGGESTED = {}
@@ -108,6 +138,9 @@ local function suggest(when, config)
   config.when = when
   SUGGESTED[#SUGGESTED + 1] = config
 end
+-- Products of spectra take the time of about 60 taps.
+suggest("accuracy == 'fp32' and dtype ~= 'f64' and ftype == 'f32' and MX * MY >= 2^20 and 2 * rx + 2 * ry + 2 > 12 "
+  .. "and max(rx, ry) <= 24 and (rank == 'full' or rx + ry > 20)", { ALG = "fft" })
 for _, vec in ipairs { 4, 2, 1 } do
   local aligned = "rank == 'full' and min(align, 16 // NBYTES) >= " .. vec
   -- The fastest of what was tuned on an H200: sums that slide are faster from 9 x 9 taps on, in large images from 5 x 5 on.
@@ -159,6 +192,9 @@ return {
     { "rank", { "full", "separable" }, default = "full", brief = "separable: the filter is the product of f and fy" },
     { "align", { 8, 4, 2, 1 }, default = "pow2div(max(nx, 1), 8)",
       brief = "elements that x, y, ldx and ldy are aligned to" },
+    { "accuracy", { "strict", "fp32" }, default = "strict", like = { fp32 = "strict" },
+      brief = "error allowed: strict, of a sum of products in f32; fp32, of sums with elements up to 64 columns and 128 "
+        .. "rows away, from which NaN and infinities spread" },
   },
 
   args = {
@@ -186,20 +222,21 @@ return {
   },
 
   space = {
-    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable" },
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable", "fft" },
       "where threads read the image from, and how many results each has" },
-    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
-    { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x" },
-    { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y" },
-    { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x" },
-    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256 }, "and along y" },
-    { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter; with ALG=register and separable rows loaded together" },
+    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from", when = STRICT },
+    { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x", when = STRICT },
+    { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y", when = STRICT },
+    { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x", when = STRICT },
+    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256 }, "and along y", when = STRICT },
+    { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter; with ALG=register and separable rows loaded together",
+      when = STRICT },
     { "PAD", { 0, 1 }, "elements between rows of a tile in shared memory",
       when = "ALG == 'tile_input' or ALG == 'tile_output' or ALG == 'cached_halo'" },
-    { "READ", { "plain", "nc" }, "how the image is loaded: .nc takes it for constant" },
+    { "READ", { "plain", "nc" }, "how the image is loaded: .nc takes it for constant", when = STRICT },
     { "VEC", { 1, 2, 4, 8 }, "elements per load and store", when = MARCHES },
     { "PREFETCH", { 0, 1 }, "groups of UNROLL rows loaded ahead of the FMAs", when = MARCHES },
-    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES .. " or ALG == 'fft'" },
   },
 
   derive = {
@@ -236,7 +273,7 @@ return {
   untuned = SUGGESTED,
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
-    cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE },
+    cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE, fft = FFT },
 
   reference = {
     stages = {
@@ -244,15 +281,21 @@ return {
         args = { "nx", "ny", "rx", "ry", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "fy", "y", "ldy",
           "magnitude" } },
     },
-    workspace = { { "magnitude", "f64", "(roundup(max(1, MX), align) + align) * max(0, MY - 1) + MX" } },
+    -- as many as elements of y whose rows have up to 128 elements between them
+    workspace = { { "magnitude", "f64", "(roundup(max(1, MX), align) + 128) * max(0, MY - 1) + MX" } },
     source = "conv2d_reference.cu",
   },
 
   cases = { {}, { ldx = "roundup(max(1, nx), align) + align", ldy = "roundup(max(1, " .. MX .. "), align) + align" } },
 
-  -- Each of TAPS products and sums rounds by at most half a unit of the sum of magnitudes; of an f16, also the result.
-  tolerance = { bound = "magnitude", abs = "sel(dtype == 'f16', 2^-24, 0)",
-    factor = "((2 * rx + 1) * (2 * ry + 1) + 3) * sel(dtype == 'f64', 2^-52, 2^-24) + sel(dtype == 'f16', 2^-11, 0)" },
+  -- Transforms of two tiles of n = 64^2 elements, of a root mean square of 0.6, leave an error of about 2^-24 log2(n) / 2
+  -- of the root of the sums of squares of elements and taps, 0.6 (2 n)^0.5 and 0.6 TAPS^0.5, over that of n, from
+  -- rounding them: 2^-23 TAPS^0.5, and the largest of many six times that.
+  -- Each of TAPS products and sums rounds by at most half a unit of the sum of magnitudes; an f16
+  -- result once more, here and in the reference.
+  tolerance = { bound = "magnitude",
+    abs = "sel(dtype == 'f16', 2^-24, 0) + sel(accuracy == 'fp32', 2^-19 * ((2 * rx + 1) * (2 * ry + 1))^0.5, 0)",
+    factor = "((2 * rx + 1) * (2 * ry + 1) + 3) * sel(dtype == 'f64', 2^-52, 2^-24) + sel(dtype == 'f16', 2^-10, 0)" },
 
   flops = "2 * sel(rank == 'full', TAPS, 2 * rx + 2 * ry + 2) * MX * MY",
   bytes = "(nx * ny + MX * MY) * NBYTES",
@@ -260,12 +303,13 @@ return {
   sizes = {
     emu = { "nx=64 ny=37", "nx=3 ny=2 rx=3 border=mirror", "nx=33 ny=20 rx=1 ry=2 border=valid dtype=f16", "nx=0 ny=5",
       "nx=40 ny=25 rx=2 ry=1 rank=separable",
-      "nx=20 ny=7 rx=0 ry=1 border=replicate dtype=f64 rank=separable" },
+      "nx=20 ny=7 rx=0 ry=1 border=replicate dtype=f64 rank=separable",
+      "nx=50 ny=40 rx=3 ry=2 border=mirror accuracy=fp32" },
     test = { "nx=1 ny=1", "nx=5 ny=0", "nx=4 ny=9 rx=2 border=valid", "nx=1001 ny=777",
       "nx=1024 ny=300 rx=4 border=mirror", "nx=512 ny=512 rx=8 border=valid",
       "nx=999 ny=501 rx=3 ry=1 border=replicate dtype=f64",
-      "nx=640 ny=480 rx=1 dtype=f16" },
+      "nx=640 ny=480 rx=1 dtype=f16", "nx=1000 ny=700 rx=15 border=replicate accuracy=fp32" },
     bench = { "nx=4096 rx=1", "nx=4096 rx=4", "nx=16384 rx=1", "nx=16384 rx=2", "nx=16384 rx=3", "nx=16384 rx=4",
-      "nx=16384 rx=8" },
+      "nx=16384 rx=8", "nx=16384 rx=8 accuracy=fp32", "nx=16384 rx=15 accuracy=fp32" },
   },
 }
