@@ -246,7 +246,7 @@ local MMA = {
   }),
 
   stages = {
-    { kernel = "gemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
+    { kernel = "gemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM", early = "EARLY",
       work = block_work("ceildiv(ceildiv(k, SPLITK), BK)", "BK", ""),
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
@@ -314,6 +314,7 @@ local WGMMA = {
       "MINBLOCKS == 1 or BN // (64 * GROUPS) * BM // 2 + 60 <= MULTIPLIER_REGISTERS" },
     { "MINBLOCKS exceeds the blocks of a multiprocessor",
       "MINBLOCKS == 1 or CLUSTERS * BLOCKS * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+    { "START=early needs operands that no launch before packs", "not (EARLY and PACKED)" },
     { "READ_C=map needs an aligned C", "READ_C == 'threads' or not PACKED" },
     { "READ_C=map needs a beta that is not 0", "READ_C == 'threads' or beta_is ~= '0'", advice = "search" },
     { "CLUSTER needs a second tile to share copies with",
@@ -336,7 +337,7 @@ local WGMMA = {
         tiles_of_b("packed_b", "PACKED_LDB"), "beta", "C", "ldc", "scales", "biases", "partial",
         "arrived" } },
     { kernel = "gemm_warpgroup", when = "not PACKED", grid = PERSISTENT, block = "THREADS",
-      smem = "SMEM", work = WGMMA_WORK,
+      smem = "SMEM", early = "EARLY", work = WGMMA_WORK,
       args = { "m", "n", "k", "alpha", tiles_of_a("A", "lda"), tiles_of_b("B", "ldb"), "beta", "C", "ldc",
         "scales", "biases", "partial", "arrived",
         { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
@@ -433,12 +434,15 @@ return {
     { "RASTER", { 1, 4, 8, 16 }, "rows of tiles that neighbouring blocks share", when = NOT_PLAIN },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k", when = NOT_PLAIN },
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NOT_PLAIN },
+    { "START", { "in_order", "early" }, "early: blocks start while the kernel before ends, and wait for it there",
+      when = NOT_PLAIN },
   },
   order = { "ALG", "BM", "BN", "WM", "WN", "BK", "EDGE", "STEP", "VEC", "STAGES", "LAYOUT", "RASTER", "SPLITK",
-    "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER", "READ_C" },
+    "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER", "READ_C", "START" },
 
   derive = {
     { "NBYTES", NBYTES },
+    { "EARLY", "START == 'early'" },
     { "ONE_ORDER", "reproducible == 'shape'" }, -- additions in one order for all sizes
     { "SUM_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of an accumulator
     { "A_ALONG_K", "ta == 't'" },
@@ -449,13 +453,14 @@ return {
     -- Blocks that share k (SPLITK) always add up their parts in the same order, so reproducible=run excludes nothing.
     { "reproducible=shape excludes ALG=wgmma: its instructions round differently from those of warps",
       "not ONE_ORDER or ALG ~= 'wgmma'" },
+    { "START=early needs compute capability 9.0", "not EARLY or dev_cc >= 90" },
     { "reproducible=shape needs SPLITK=1: an element's products are added in one sequence along k",
       "not ONE_ORDER or SPLITK == 1" },
     { "ctype is neither dtype nor, where dtype has 16 bits, f32",
       "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
   },
 
-  default = { ALG = "plain", BM = 16, BN = 16, RASTER = 1, SPLITK = 1, MINBLOCKS = 1 },
+  default = { ALG = "plain", BM = 16, BN = 16, RASTER = 1, SPLITK = 1, MINBLOCKS = 1, START = "in_order" },
   base = BASE,
   untuned = SUGGESTED,
 

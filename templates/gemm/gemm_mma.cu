@@ -3,6 +3,7 @@
 #include "ptx.cuh"
 #include "mma.cuh"
 #include "last_block.cuh"
+#include "pdl.cuh"
 #include "gemm_result.cuh"
 #include "gemm_operand.cuh"
 #include "gemm_fragments.cuh"
@@ -69,6 +70,7 @@ extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, MINBLOCKS)
 gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
      const stored *__restrict__ B, long long ldb, double beta, output *C, long long ldc,
      const output *scales, const output *biases, wide *partial, unsigned *arrived) {
+  const int zero = pdl_wait();
   const corner tile(blockIdx.x, m, n);
   const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
   const long long all = alpha == 0 ? 0 : k;
@@ -79,8 +81,8 @@ gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long 
     depth = min(share, all - begin);
   }
   sums c = {};
-  operand_a a(A, lda, tile.row, m, begin);
-  operand_b b(B, ldb, tile.column, n, begin);
+  operand_a a(A + zero, lda, tile.row, m, begin);
+  operand_b b(B + zero, ldb, tile.column, n, begin);
   product(c, a, b, depth);
   if constexpr (SPLITK == 1) {
     store(c, to, tile);

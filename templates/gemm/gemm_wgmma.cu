@@ -14,6 +14,7 @@
 // Two blocks of a cluster (CLUSTER) whose tiles are neighbours along rows or columns of C each copy
 // half of the operand that they share to both.
 #include "lanes.cuh"
+#include "pdl.cuh"
 #include "ptx90.cuh"
 #include "wgmma.cuh"
 #include "gemm_result.cuh"
@@ -167,6 +168,7 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
   corner at = corner_now(todo.tile(first), m, n, rank);
   if (BLOCKS > 1) cluster_sync_barriers();
   else __syncthreads();
+  pdl_wait();
   if (group == GROUPS) {
     if (GROUPS > 1) release_registers<LOADER_REGISTERS>();
     if (threadIdx.x == 128 * GROUPS) {
