@@ -109,7 +109,7 @@ static rt_ptr matrix(rt_device *d, int64_t n) {
   return p;
 }
 
-static void measure(rt_device *d, rt_function *f, int m, int n, void **args, const char *what) {
+static double measure(rt_device *d, rt_function *f, int m, int n, void **args, const char *what) {
   uint32_t grid[3] = {(uint32_t)n / 64, (uint32_t)m / 64, 1}, block[3] = {64, 1, 1};
   double start = now_sec(), cpu = cpu_sec();
   need(d->ops->launch(d, f, grid, block, 0, NULL, args, &e));
@@ -118,6 +118,18 @@ static void measure(rt_device *d, rt_function *f, int m, int n, void **args, con
   rt_emu_last_stats(d, &s);
   printf("%s: %.3g thread-instructions in %.3f s (%.3f of CPU): %.3g a second; modelled %.3g s\n",
          what, s.thread_instructions, sec, cpu_sec() - cpu, s.thread_instructions / sec, s.sec);
+  return sec;
+}
+
+/* wall time on an idle host of two cores; the second of two launches counts */
+static void measure_threads(rt_device *d, rt_function *f, int m, int n, void **args) {
+  static const char *const what[] = {"one thread ", "two threads"};
+  double sec[2];
+  for (int i = 0; i < 4; i++) {
+    rt_emu_set_threads(d, i % 2 + 1);
+    sec[i % 2] = measure(d, f, m, n, args, what[i % 2]);
+  }
+  printf("two threads are %.2f times as fast as one\n", sec[0] / sec[1]);
 }
 
 int main(int argc, char **argv) {
@@ -134,9 +146,12 @@ int main(int argc, char **argv) {
   rt_ptr a = matrix(d, (int64_t)m * k), b = matrix(d, (int64_t)k * n),
          c = matrix(d, (int64_t)m * n);
   void *args[] = {&m, &n, &k, &a, &b, &c};
-  measure(d, f, m, n, args, "checks on ");
-  rt_emu_set_checks(d, false);
-  measure(d, f, m, n, args, "checks off");
+  for (int checks = 1; checks >= 0; checks--) {
+    rt_emu_set_checks(d, checks);
+    measure(d, f, m, n, args, checks ? "checks on " : "checks off");
+    measure_threads(d, f, m, n, args);
+  }
+  rt_emu_set_threads(d, 0);
   rt_emu_set_sample(d, 8);
   measure(d, f, m, n, args, "a sample of 8 blocks");
   rt_emu_set_sample(d, 0);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "c_kernel.h"
 #include "gen_space.h"
 #include "python.h"
 #include "file.h"
@@ -246,8 +247,10 @@ TEST_WHERE(getenv("TUNED_SPACES"), the_files_of_the_hub_have_their_counts) {
 #define LAUNCH_OF_ONE                                                                              \
   "\"KernelName\": \"k\", \"LocalSize\": {\"X\": \"a\"}, \"GlobalSize\": {\"X\": 1}, "
 
+static const char *kernel_text = "extern __shared__ float s[];\n";
+
 static int t1_lines(const char *text, arena *a, t1_problem *out, err *e) {
-  assert_ok(file_write("/tmp/test_spec_kernel.cu", "extern __shared__ float s[];\n", 29, e), e);
+  assert_ok(file_write("/tmp/test_spec_kernel.cu", kernel_text, strlen(kernel_text), e), e);
   const int rc = t1_parse("/tmp/toy.json", text, strlen(text), a, out, e);
   unlink("/tmp/test_spec_kernel.cu");
   return rc;
@@ -269,6 +272,50 @@ static void assert_lines(const char *text, const char *const *wanted) {
 #define SPACE                                                                                      \
   "param block_size_x=32,64 default 32", "param tile=1,2,4 default 1",                             \
       "param width=3,15 default 3", "require (((block_size_x * tile) < 256) and (tile ~= 3))"
+
+TEST(parameters_of_a_kernel_are_counted) {
+  static const char text[] =
+      "// k(a, b)\nvoid f() { k(1, 2, 3); }\n__global__ void k2(int a);\n"
+      "template <int N> __global__ void __launch_bounds__(64) k( // a comment, too\n"
+      "  pair<int, float> a, float (*b)[2], /* c, d */ int e) { f(g, h); }\n"
+      "__global__ void none() {}\n__global__ void also_none(void) {}\n__global__ void open(int a";
+  assert_int_equal(c_kernel_parameters(text, "k"), 3);
+  assert_int_equal(c_kernel_parameters(text, "k2"), 1);
+  assert_int_equal(c_kernel_parameters(text, "none"), 0);
+  assert_int_equal(c_kernel_parameters(text, "also_none"), 0);
+  assert_int_equal(c_kernel_parameters(text, "open"), 1);
+  assert_int_equal(c_kernel_parameters(text, "f"), -1);
+  assert_int_equal(c_kernel_parameters(text, ""), -1);
+}
+
+/* Kernels of Kernel Tuner take a constant as a parameter, too, which they may leave unused. */
+TEST(a_constant_is_passed_where_the_kernel_takes_it) {
+  static const char text[] = T1(
+      LAUNCH "\"GlobalSize\": {\"X\": 1}, \"Arguments\": ["
+             "{\"Name\": \"y\", \"Type\": \"float\", \"AccessType\": \"WriteOnly\", \"Size\": 16},"
+             "{\"Name\": \"f\", \"Type\": \"float\", \"MemType\": \"Constant\", \"Size\": 9}]");
+  const char *const without[] = {SPACE,
+                                 "kernel k",
+                                 "grid 1, 1, 1",
+                                 "block block_size_x, 1, 1",
+                                 "arg y:f32[(16)]:out",
+                                 "constant f:f32[(9)]:constant(0)",
+                                 NULL};
+  const char *const with[] = {SPACE,
+                              "kernel k",
+                              "grid 1, 1, 1",
+                              "block block_size_x, 1, 1",
+                              "arg y:f32[(16)]:out",
+                              "constant f:f32[(9)]:constant(0)",
+                              "arg f_too:f32[(9)]:in:constant(0)",
+                              NULL};
+  const char *const plain = kernel_text;
+  kernel_text = "__constant__ float f[9];\n__global__ void k(float *y) {}\n";
+  assert_lines(text, without);
+  kernel_text = "__constant__ float f[9];\n__global__ void k(float *y, float *f) {}\n";
+  assert_lines(text, with);
+  kernel_text = plain;
+}
 
 /* Kernel Tuner's: the grid follows from the problem's size. */
 TEST(a_kernel_becomes_lines) {

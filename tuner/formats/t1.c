@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "c_kernel.h"
 #include "c_name.h"
 #include "dtype.h"
 #include "file.h"
@@ -27,6 +28,7 @@ typedef struct job {
   python_name names[GEN_MAX_PARAMS];
   size_t n_names;
   str kernel_text;
+  bool constants_are_passed; /* the kernel has parameters for them, besides their variables */
   const char **lines;
   size_t n_lines;
 } job;
@@ -449,7 +451,10 @@ static int add_vector(job *j, const json_t *arg, const char *name, const char *t
   char factor[16] = "";
   snprintf(factor, sizeof factor, width > 1 ? "%d * " : "", width);
   if (constant) {
-    return add_line(j, "constant %s:%s[%s(%s)]:%s", name, type, factor, count, fill);
+    TRY(add_line(j, "constant %s:%s[%s(%s)]:%s", name, type, factor, count, fill));
+    return j->constants_are_passed
+               ? add_line(j, "arg %s_too:%s[%s(%s)]:in:%s", name, type, factor, count, fill)
+               : 0;
   }
   return !strcmp(direction, "out")
              ? add_line(j, "arg %s:%s[%s(%s)]:out", name, type, factor, count)
@@ -479,6 +484,9 @@ static int add_arguments(job *j) {
   if (!json_is_array(list)) {
     return BAD(j, "KernelSpecification has no list of Arguments");
   }
+  j->constants_are_passed =
+      c_kernel_parameters(str_text(&j->kernel_text), text_of(j->kernel, "KernelName", "")) ==
+      (int)json_array_size(list);
   for (size_t i = 0; i < json_array_size(list); i++) {
     TRY(add_argument(j, json_array_get(list, i), i));
   }
