@@ -12,7 +12,7 @@
 -- 32 * VEC columns. All of it usually comes from the second-level cache, whose bandwidth is then the bound: large
 -- tiles, and copies that begin where sectors do.
 
-local NBYTES = "sel(dtype == 'f64', 8, 4)"
+local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'bf16', 2, 4))"
 local POINTS = "nx * ny * nz"
 local COEFFICIENTS = { "c0", "c1", "c2", "c3", "c4" }
 -- neighbours at a distance of d, and of all
@@ -92,7 +92,7 @@ local function march(planes, more)
   more.require = join(more.require or {}, {
     { "a tile of TILE_X x TILE_Y has no points inside of its halo", "TILE_X > 2 * order and TILE_Y > 2 * order" },
     { "TILE_Z is 1 where blocks march", "TILE_Z == 1" },
-    { "the planes exceed 48 KB of shared memory", "TILE_X * TILE_Y * SHARED_PLANES * NBYTES <= 49152" },
+    { "the planes exceed 48 KB of shared memory", "TILE_X * TILE_Y * SHARED_PLANES * max(4, NBYTES) <= 49152" },
   })
   return text_form("stencil_march.cu", "max(1, TILE_X - 2 * order)", "ny, max(1, TILE_Y - 2 * order)",
     "nz, max(1, Z_DEPTH)", more)
@@ -196,7 +196,7 @@ local PERSISTENT = {
 local SUGGESTED = { { when = POINTS .. " <= 2^19 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 } }
 local function suggest(when, config)
   for _, vec in ipairs { 4, 2, 1 } do
-    local one = { when = ("(%s) and VEC_MOST == %d"):format(when, vec), VEC = vec, Z_DEPTH = 0, WAVES = 4 }
+    local one = { when = ("(%s) and VEC_MOST >= %d"):format(when, vec), VEC = vec, Z_DEPTH = 0, WAVES = 4 }
     for name, value in pairs(config) do one[name] = value end
     SUGGESTED[#SUGGESTED + 1] = one
   end
@@ -249,11 +249,30 @@ deep(3, 1, 8, 2, 2, 3)
 deep(4, 1, 8, 2, 2, 3)
 SUGGESTED[#SUGGESTED + 1] = { when = "true", ALG = "basic", TILE_X = 64, TILE_Y = 4 }
 
+-- The reference's stages: fields change places, and the last magnitudes are in their own.
+local function reference_stages()
+  local grid = { "ceildiv(nx, 32)", "min(65535, ceildiv(ny, 8))", "min(65535, nz)" }
+  local stages = {}
+  for _, way in ipairs { { 0, "magnitude", "before" }, { 1, "before", "magnitude" } } do
+    local when = (POINTS .. " > 0 and steps %% 2 == %d"):format(way[1])
+    local from, to = way[2], way[3]
+    stages[#stages + 1] = { kernel = "widen", grid = grid, block = { 32, 8 }, when = when,
+      args = { "nx", "ny", "nz", "u", "one", from } }
+    stages[#stages + 1] = { loop = { times = "steps", swap = { { "one", "two" }, { from, to } } },
+      when = when .. " and steps > 0", stages = {
+        { kernel = "step", grid = grid, block = { 32, 8 },
+          args = join({ "nx", "ny", "nz" }, COEFFICIENTS, { "one", from, "two", to }) } } }
+    stages[#stages + 1] = { kernel = "narrow", grid = grid, block = { 32, 8 }, when = when,
+      args = { "nx", "ny", "nz", way[1] == 0 and "one" or "two", "v" } }
+  end
+  return stages
+end
+
 local args = {
   { "nx", "i32", value = "nx" }, { "ny", "i32", value = "ny" }, { "nz", "i32", value = "nz" },
 }
 for d = 0, 4 do
-  args[#args + 1] = { "c" .. d, "dtype", brief = d == 0 and "of the point itself" or "of neighbours at a distance of " .. d,
+  args[#args + 1] = { "c" .. d, "f64", brief = d == 0 and "of the point itself" or "of neighbours at a distance of " .. d,
     sample = d == 0 and 0.375 or ("sel(order >= %d, 0.625 / (order * (%s)), 0)"):format(d, count_at(d)) }
 end
 args[#args + 1] = { "u", "dtype", "in", count = POINTS, fill = { "uniform", -1, 1 } }
@@ -267,21 +286,21 @@ return {
     { "shape", { "star", "box" }, default = "star", brief = "neighbours along the axes, or all" },
     { "order", { 1, 2, 3, 4 }, default = 1, brief = "distance of the farthest neighbours" },
     { "dims", { 3, 2 }, default = 3, brief = "dimensions of the stencil; with 2, nz images" },
-    { "dtype", { "f32", "f64" }, default = "f32", brief = "type of the points" },
+    { "dtype", { "f32", "f64", "bf16" }, default = "f32", brief = "type of the points; bf16 computes in f32" },
     { "nx", 0, 2^31 - 1, default = 256, brief = "points of a row" },
     { "ny", 0, 2^31 - 1, default = "nx", brief = "rows" },
     { "nz", 0, 2^31 - 1, default = "sel(dims == 3, nx, 1)", brief = "planes" },
     { "steps", 0, 1000000, default = 1, brief = "steps" },
     { "border", { "keep", "zero", "periodic" }, default = "keep",
       brief = "beyond: nothing, outer layers keep their values; zeros; the other side" },
-    { "align", { 4, 2, 1 }, default = 4, brief = "elements that u and v are aligned to" },
+    { "align", { 8, 4, 2, 1 }, default = "sel(dtype == 'bf16', 8, 4)", brief = "elements that u and v are aligned to" },
   },
 
   args = args,
 
   call = { "shape", "order", "dims", "dtype", "nx", "ny", "nz", "steps", "border", "c0", "c1", "c2", "c3", "c4",
     "u", "v",
-    align = "min(pow2div(u // (" .. NBYTES .. "), 4), pow2div(v // (" .. NBYTES .. "), 4))" },
+    align = ("min(pow2div(u // (%s), 8), pow2div(v // (%s), 8), sel(dtype == 'bf16', 8, 4))"):format(NBYTES, NBYTES) },
 
   space = {
     { "ALG", { "basic", "tile3d", "march", "march_register", "march_mixed", "temporal", "tma", "persistent" },
@@ -312,7 +331,7 @@ return {
   },
 
   derive = {
-    { "NBYTES", NBYTES }, { "VEC_MOST", "min(align, pow2div(nx, 4), 16 // NBYTES)" }, { "ORDER", "order" }, { "DIMS", "dims" },
+    { "NBYTES", NBYTES }, { "VEC_MOST", "min(align, pow2div(nx, 8), 16 // NBYTES)" }, { "ORDER", "order" }, { "DIMS", "dims" },
     { "WHOLE_ROWS", "NBYTES * min(align, pow2div(nx, 16)) >= 16" },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
@@ -340,82 +359,98 @@ return {
     { "arrived", "u64", "sel(ALG == 'persistent', 1, 0)" },
   },
 
-  -- A thread a point, in double.
+  -- A thread a point, in double; and the same of magnitudes.
   reference = {
-    workspace = { { "one", "f64", POINTS }, { "two", "f64", "sel(steps > 0, " .. POINTS .. ", 0)" } },
-    stages = {
-      { kernel = "widen", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256,
-        args = { { "i64", POINTS }, "u", "one" } },
-      { loop = { times = "steps", swap = { { "one", "two" } } }, when = "steps > 0", stages = {
-        { kernel = "step", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256,
-          args = join({ "nx", "ny", "nz" }, COEFFICIENTS, { "one", "two" }) } } },
-      { kernel = "narrow", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256, when = "steps % 2 == 0",
-        args = { { "i64", POINTS }, "one", "v" } },
-      { kernel = "narrow", grid = "min(65536, ceildiv(nx * ny * nz, 256))", block = 256, when = "steps % 2 == 1",
-        args = { { "i64", POINTS }, "two", "v" } },
-    },
+    workspace = { { "one", "f64", POINTS }, { "two", "f64", "sel(steps > 0, " .. POINTS .. ", 0)" },
+      { "magnitude", "f32", POINTS }, { "before", "f32", "sel(steps > 0, " .. POINTS .. ", 0)" } },
+    stages = reference_stages(),
     source = [[
 #include "elements.cuh"
 using stored = element<DTYPE>::stored;
 
-extern "C" __global__ void widen(long long n, const stored *in, double *out) {
-  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) out[i] = in[i];
+struct value {
+  double sum, all;  // all: of magnitudes
+};
+struct place {
+  long long nx, ny, nz, x, y, z;
+  __device__ long long at() const { return (z * ny + y) * nx + x; }
+  __device__ bool exists() const { return x >= 0 && x < nx && y >= 0 && y < ny && z >= 0 && z < nz; }
+};
+
+// Calls f(place) for each point of the field.
+template <typename F>
+__device__ void each_point(int nx, int ny, int nz, F f) {
+  place p = {nx, ny, nz, blockIdx.x * 32ll + threadIdx.x};
+  if (p.x >= nx) return;
+  for (p.z = blockIdx.z; p.z < nz; p.z += gridDim.z) {
+    for (p.y = blockIdx.y * 8 + threadIdx.y; p.y < ny; p.y += gridDim.y * 8) f(p);
+  }
 }
-extern "C" __global__ void narrow(long long n, const double *in, stored *out) {
-  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) out[i] = (stored)in[i];
+
+extern "C" __global__ void widen(int nx, int ny, int nz, const stored *in, double *out, float *all) {
+  each_point(nx, ny, nz, [&](place p) {
+    out[p.at()] = element<DTYPE>::widen(in[p.at()]);
+    all[p.at()] = fabs(out[p.at()]);
+  });
+}
+extern "C" __global__ void narrow(int nx, int ny, int nz, const double *in, stored *out) {
+  each_point(nx, ny, nz, [&](place p) { out[p.at()] = element<DTYPE>::narrow(in[p.at()]); });
 }
 
 __device__ bool outer(long long i, long long n) { return i < ORDER || i >= n - ORDER; }
 
-__device__ double value(const double *in, long long nx, long long ny, long long nz, long long x, long long y,
-                        long long z) {
+__device__ value load(const double *in, const float *all, place p) {
   if (BORDER == BORDER_periodic) {
-    x = (x % nx + nx) % nx, y = (y % ny + ny) % ny, z = (z % nz + nz) % nz;
+    p.x = (p.x % p.nx + p.nx) % p.nx, p.y = (p.y % p.ny + p.ny) % p.ny, p.z = (p.z % p.nz + p.nz) % p.nz;
   }
-  if (x < 0 || x >= nx || y < 0 || y >= ny || z < 0 || z >= nz) return 0;
-  const long long i = (z * ny + y) * nx + x;
-  return in[i];
+  if (!p.exists()) return {0, 0};
+  return {in[p.at()], all[p.at()]};
 }
 
-extern "C" __global__ void step(int nx, int ny, int nz, stored c0, stored c1, stored c2, stored c3, stored c4,
-                                const double *in, double *out) {
+extern "C" __global__ void step(int nx, int ny, int nz, double c0, double c1, double c2, double c3, double c4,
+                                const double *in, const float *all, double *out, float *all_out) {
   const double c[5] = {c0, c1, c2, c3, c4};
-  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < (long long)nx * ny * nz; i += gridDim.x * 256ll) {
-    const long long x = i % nx, y = i / nx % ny, z = i / nx / ny;
-    if (BORDER == BORDER_keep && (outer(x, nx) || outer(y, ny) || (DIMS == 3 && outer(z, nz)))) {
-      out[i] = in[i];
-      continue;
-    }
-    double sum = 0;
-    for (int dz = DIMS == 3 ? -ORDER : 0; dz <= (DIMS == 3 ? ORDER : 0); dz++) {
-      for (int dy = -ORDER; dy <= ORDER; dy++) {
-        for (int dx = -ORDER; dx <= ORDER; dx++) {
-          const int axes = (dx != 0) + (dy != 0) + (dz != 0), far = max(max(abs(dx), abs(dy)), abs(dz));
-          if (SHAPE == SHAPE_star && axes > 1) continue;
-          sum += c[far] * value(in, nx, ny, nz, x + dx, y + dy, z + dz);
+  each_point(nx, ny, nz, [&](place p) {
+    value s = {0, 0};
+    if (BORDER == BORDER_keep && (outer(p.x, nx) || outer(p.y, ny) || (DIMS == 3 && outer(p.z, nz)))) {
+      s = load(in, all, p);
+    } else {
+      for (int dz = DIMS == 3 ? -ORDER : 0; dz <= (DIMS == 3 ? ORDER : 0); dz++) {
+        for (int dy = -ORDER; dy <= ORDER; dy++) {
+          if (SHAPE == SHAPE_star && dz != 0 && dy != 0) continue;
+          const int wide = SHAPE == SHAPE_box || (dz == 0 && dy == 0) ? ORDER : 0;
+          for (int dx = -wide; dx <= wide; dx++) {
+            const int far = max(max(abs(dx), abs(dy)), abs(dz));
+            const value v = load(in, all, {p.nx, p.ny, p.nz, p.x + dx, p.y + dy, p.z + dz});
+            s.sum += c[far] * v.sum;
+            s.all += fabs(c[far]) * v.all;
+          }
         }
       }
     }
-    out[i] = sum;
-  }
+    out[p.at()] = s.sum;
+    all_out[p.at()] = s.all;
+  });
 }
 ]],
   },
 
-  -- Each step rounds once a neighbour, and what it rounds is at most 1.
-  tolerance = { abs = "(steps * (" .. NEIGHBOURS .. " + 1) + 1) * sel(dtype == 'f64', 2^-53, 2^-24)", rel = 0 },
+  -- A step rounds each weight, product and sum, and its result: so often the sum of magnitudes, which takes the steps,
+  -- too, bounds the error; and the reference rounds once.
+  tolerance = { bound = "magnitude", factor = "(steps * (" .. NEIGHBOURS .. " + 2) + 1) * "
+    .. "sel(dtype == 'f64', 2^-53, 2^-24) + sel(dtype == 'bf16', (steps + 1) * 2^-9, 0)" },
 
   flops = "steps * " .. POINTS .. " * (2 * (" .. NEIGHBOURS .. ") - 1)",
   bytes = "2 * max(1, steps) * " .. POINTS .. " * (" .. NBYTES .. ")",
 
   sizes = {
     emu = { "nx=36 ny=21 nz=13", "nx=37 ny=19 dims=2 steps=5 border=zero", "nx=24 ny=18 nz=11 steps=3 order=2 border=periodic",
-      "nx=20 ny=12 nz=9 shape=box dtype=f64" },
+      "nx=20 ny=12 nz=9 shape=box dtype=f64", "nx=24 ny=13 nz=6 dtype=bf16 steps=2" },
     test = { "nx=1 ny=1 nz=1", "nx=0 ny=3 nz=3", "nx=129 ny=67 nz=41", "nx=128 ny=96 nz=50 order=2 steps=7",
       "nx=500 ny=37 nz=33 order=3 border=zero steps=4", "nx=256 ny=64 nz=40 order=4 border=periodic dtype=f64 steps=5",
       "nx=1000 ny=777 dims=2 steps=20", "nx=1024 ny=512 dims=2 steps=20 order=2 shape=box border=periodic",
       "nx=100 ny=60 nz=41 shape=box steps=3", "nx=4 ny=4 nz=4 order=4 border=periodic steps=3",
-      "nx=5 ny=7 nz=3 order=4 border=zero steps=2" },
+      "nx=5 ny=7 nz=3 order=4 border=zero steps=2", "nx=264 ny=50 nz=40 dtype=bf16 steps=4" },
     bench = { "nx=512", "nx=512 order=4", "nx=512 steps=100", "nx=16384 dims=2", "nx=16384 dims=2 steps=100" },
   },
 }

@@ -52,9 +52,9 @@ __device__ __forceinline__ void march(const weights &w, const extents &field, in
 }
 
 extern "C" __global__ void __launch_bounds__(TILE_X *TILE_Y)
-    stencil(int nx, int ny, int nz, int depth, number c0, number c1, number c2, number c3,
-            number c4, const stored *__restrict__ in, stored *__restrict__ out) {
-  const weights w = {{c0, c1, c2, c3, c4}};
+    stencil(int nx, int ny, int nz, int depth, double c0, double c1, double c2, double c3,
+            double c4, const stored *__restrict__ in, stored *__restrict__ out) {
+  const weights w = weights_of(c0, c1, c2, c3, c4);
   const extents field = {nx, ny, nz};
   const int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * OUT_X + tx - ORDER;
   in += pdl_wait();

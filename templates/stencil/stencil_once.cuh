@@ -3,9 +3,9 @@
 #include "stencil_points.cuh"
 
 extern "C" __global__ void __launch_bounds__(256)
-    stencil_once(int nx, int ny, int nz, number c0, number c1, number c2, number c3, number c4,
+    stencil_once(int nx, int ny, int nz, double c0, double c1, double c2, double c3, double c4,
                  const stored *__restrict__ in, stored *__restrict__ out) {
-  const weights w = {{c0, c1, c2, c3, c4}};
+  const weights w = weights_of(c0, c1, c2, c3, c4);
   const extents field = {nx, ny, nz};
   const int x = blockIdx.x * 32 + threadIdx.x;
   if (x >= nx) return;

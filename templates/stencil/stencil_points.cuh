@@ -13,6 +13,11 @@ struct weights {
   number c[5];
 };
 
+__device__ __forceinline__ weights weights_of(double c0, double c1, double c2, double c3,
+                                              double c4) {
+  return {{(number)c0, (number)c1, (number)c2, (number)c3, (number)c4}};
+}
+
 __device__ __forceinline__ float multiply_add(float a, float b, float c) {
   return __fmaf_rn(a, b, c);
 }

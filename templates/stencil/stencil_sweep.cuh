@@ -32,6 +32,15 @@ template <typename T>
 __device__ constexpr int piece_of() {
   return VEC * sizeof(T) < 16 ? VEC : 16 / (int)sizeof(T);
 }
+template <typename T>
+__device__ __forceinline__ number number_of(T v) {
+  if constexpr (sizeof(T) == sizeof(number)) {
+    return v;
+  } else {
+    return element<DTYPE>::widen(v);
+  }
+}
+
 template <int N, typename T>
 __device__ __forceinline__ void read(const T *from, number *to) {
   constexpr int P = piece_of<T>();
@@ -39,7 +48,7 @@ __device__ __forceinline__ void read(const T *from, number *to) {
   for (int i = 0; i < N; i += P) {
     const auto p = *reinterpret_cast<const vector_of<T, P> *>(from + i);
 #pragma unroll
-    for (int e = 0; e < P; e++) to[i + e] = p.e[e];
+    for (int e = 0; e < P; e++) to[i + e] = number_of(p.e[e]);
   }
 }
 template <int N>

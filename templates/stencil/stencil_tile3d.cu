@@ -6,10 +6,10 @@ constexpr int HALO_Z = DIMS == 3 ? ORDER : 0;
 constexpr int OUT_X = TILE_X - 2 * ORDER, OUT_Y = TILE_Y - 2 * ORDER, OUT_Z = TILE_Z - 2 * HALO_Z;
 
 extern "C" __global__ void __launch_bounds__(TILE_X *TILE_Y *TILE_Z)
-    stencil(int nx, int ny, int nz, number c0, number c1, number c2, number c3, number c4,
+    stencil(int nx, int ny, int nz, double c0, double c1, double c2, double c3, double c4,
             const stored *__restrict__ in, stored *__restrict__ out) {
   __shared__ number tile[TILE_Z][TILE_Y][TILE_X];
-  const weights w = {{c0, c1, c2, c3, c4}};
+  const weights w = weights_of(c0, c1, c2, c3, c4);
   const extents field = {nx, ny, nz};
   const int tx = threadIdx.x, ty = threadIdx.y, tz = threadIdx.z;
   const int x = blockIdx.x * OUT_X + tx - ORDER;

@@ -5,9 +5,9 @@
 extern __shared__ __align__(128) unsigned char memory[];
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
-    stencil(int nx, int ny, int nz, int depth, unsigned parts, number c0, number c1, number c2,
-            number c3, number c4, const __grid_constant__ tensor_map in, stored *__restrict__ out) {
-  const weights c = {{c0, c1, c2, c3, c4}};
+    stencil(int nx, int ny, int nz, int depth, unsigned parts, double c0, double c1, double c2,
+            double c3, double c4, const __grid_constant__ tensor_map in, stored *__restrict__ out) {
+  const weights c = weights_of(c0, c1, c2, c3, c4);
   const extents field = {nx, ny, nz};
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   unsigned char *shared = memory + (DIMS == 2 ? warp * GROUP_NBYTES : 0);

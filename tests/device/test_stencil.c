@@ -18,7 +18,7 @@ static size_t at(size_t x, size_t y, size_t z) {
 /* Steps of a field, with weights whose sum is 1 and whose products are exact. */
 static void make_steps(bed *b, const char *problem, const char *config, const float *from,
                        float *to) {
-  const float c[5] = {0.25f, 0.125f};
+  const double c[5] = {0.25, 0.125};
   bed_kernel k = bed_problem_open(b, NULL, "stencil", problem);
   const gen_config chosen = bed_config(b, &k, config);
   assert_ok(bed_load(b, k.t, k.g, &chosen, &k.l), &b->e);
@@ -41,6 +41,18 @@ BED_TEST(linear_fields_stay) {
     u[i] = (float)(i % NX) + 2 * (float)(i / NX % NY) - 3 * (float)(i / NX / NY);
   }
   make_steps(b, FIELD "steps=3", THREE_STEPS, u, v);
+  assert_memory_equal(u, v, sizeof u);
+}
+
+/* A field of one value keeps it where the weights' sum is 1. */
+BED_TEST(constant_fields_stay) {
+  static float u[N], v[N];
+  bed_needs(b, 90);
+  for (size_t i = 0; i < N; i++) {
+    u[i] = 1.5f;
+  }
+  make_steps(b, FIELD "steps=2",
+             "ALG=tma,TSTEPS=2,VEC=4,ITEMS=2,WARPS=8,PREFETCH=8,Z_DEPTH=4,MARCH=meet", u, v);
   assert_memory_equal(u, v, sizeof u);
 }
 
@@ -93,6 +105,7 @@ BED_TEST(algorithms_are_right) {
        "ALG=persistent,TSTEPS=2,VEC=4,ITEMS=2,WARPS=8,PREFETCH=1,Z_DEPTH=8", 0},
       {FIELD "order=2 steps=2", "ALG=march_mixed,TILE_X=16,TILE_Y=16,PLANES=2,Z_DEPTH=4", 0},
       {"nx=3 ny=2 nz=1 order=4 border=periodic steps=2", "ALG=march,TILE_X=16,TILE_Y=16", 0},
+      {FIELD "dtype=bf16 steps=2", "ALG=temporal,TSTEPS=2,VEC=4,ITEMS=2,WARPS=4,PREFETCH=2", 0},
       {"nx=1 ny=1 nz=1 border=zero", "ALG=temporal,VEC=1,ITEMS=1,WARPS=4", 0},
       {FIELD "steps=4 border=zero",
        "ALG=tma,TSTEPS=2,VEC=4,ITEMS=2,WARPS=8,PREFETCH=8,Z_DEPTH=4,MARCH=meet", 0},

@@ -159,17 +159,16 @@ CONTEXT_TEST(box_blur_keeps_nans_in_their_windows) {
 /* Two steps of a mean along the rows of an image: three points decide each step. */
 CONTEXT_TEST(stencil_computes) {
   enum { NX = 7, NY = 5 };
-  static const float half = 0.5f, quarter = 0.25f, none = 0;
   float u[NX * NY] = {0}, v[NX * NY];
   u[2 * NX + 3] = 16;
   float *from = vector_new(f, u, NX * NY), *to = vector_new(f, u, NX * NY);
-  OK(f, tuned_stencil(f->ctx, NULL, "star", 1, 2, "f32", NX, NY, 1, 2, "zero", &half, &quarter,
-                      &none, &none, &none, from, to, &f->err));
+  OK(f, tuned_stencil(f->ctx, NULL, "star", 1, 2, "f32", NX, NY, 1, 2, "zero", 0.5, 0.25, 0, 0, 0,
+                      from, to, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, v, to, sizeof v, &f->err));
   assert_true(v[2 * NX + 3] == 8 && v[2 * NX + 4] == 4 && v[2 * NX + 5] == 1 && v[3 * NX + 4] == 2);
   REFUSED(f, TUNED_E_USAGE, "box",
-          tuned_stencil(f->ctx, NULL, "ball", 1, 2, "f32", NX, NY, 1, 2, "zero", &half, &quarter,
-                        &none, &none, &none, from, to, &f->err));
+          tuned_stencil(f->ctx, NULL, "ball", 1, 2, "f32", NX, NY, 1, 2, "zero", 0.5, 0.25, 0, 0, 0,
+                        from, to, &f->err));
 }
 
 /* Two charges on a line, whose energies are added to what is there. */
