@@ -84,16 +84,24 @@ local DIRECT = direct()
 -- ---- bins ---------------------------------------------------------------------------------------
 
 local function bins_along(n) return ("ceildiv(%s + 2 * %s, SIDE)"):format(n, HALO) end
+local function of_atoms(kernel, when, args)
+  return { kernel = kernel, when = SOME .. " and " .. when, grid = "ceildiv(n, 256)", block = 256,
+    args = join(GRID, { { "i32", HALO }, { "i32", "n" }, "atoms" }, args) }
+end
+local PACKED, SLOTS = "BINS == 'packed'", "BINS == 'slots'"
 local BINS = {
   space = {
+    { "BINS", { "packed", "slots" }, "atoms one behind the other, or CAPACITY in each bin and a list of the rest" },
+    { "CAPACITY", { 4, 8, 16, 32, 64, 128 }, "atoms that a bin has room for", when = SLOTS },
     { "SIDE", { 2, 4, 6, 8, 12, 16, 24, 32, 64 }, "grid steps of a bin's side" },
     { "WARPS", { 1, 2, 4, 8 }, "warps per block, each with points of its own" },
     { "LANES_X", { 4, 8, 16, 32 }, "threads of a warp along x" },
   },
-  default = { SIDE = 8, WARPS = 4, LANES_X = 8 },
+  default = { BINS = "packed", CAPACITY = 16, SIDE = 8, WARPS = 4, LANES_X = 8 },
   derive = {
     { "BINS_X", bins_along("nx") }, { "BIN_ROWS", bins_along("ny") .. " * " .. bins_along("nz") },
-    { "BEGINNINGS", "(BINS_X + 1) * BIN_ROWS" },
+    { "NUMBERS", "(BINS_X + sel(" .. PACKED .. ", 1, 0)) * BIN_ROWS" }, -- of all bins, where they begin or what they hold
+    { "PLACES", "sel(" .. PACKED .. ", n, BINS_X * BIN_ROWS * CAPACITY)" },
     { "BOXES", "ceildiv(nx, LANES_X) * ceildiv(ny, sel(AXIS == 'y', POINTS, 32 // LANES_X)) "
       .. "* ceildiv(nz, sel(AXIS == 'z', POINTS, 32 // LANES_X))" },
   },
@@ -101,25 +109,30 @@ local BINS = {
     { "ALG=bins needs a cutoff", "reach > 0" },
     { "points of ALG=bins are in lines along y or z", "AXIS ~= 'x'" },
     { "points of ALG=bins are adjacent", "PLACE == 'adjacent'" },
-    { "there are more than 2^30 bins", "BEGINNINGS <= 2^30" },
+    { "there are more than 2^30 bins, or 2^31 places in them", "NUMBERS <= 2^30 and PLACES < 2^31" },
     { "there are more boxes of points than a grid may have", "BOXES < 2^31" },
-    { "a list has 32 atoms", "UNROLL <= 32" },
     { "UNROLL * POINTS exceeds 128", "UNROLL * POINTS <= 128" },
     { "MIXED needs UNROLL * POINTS to be a multiple of 16", "MIXED == 0 or UNROLL * POINTS % 16 == 0" },
+    { "reproducible=run needs BINS=packed", "reproducible == 'any' or " .. PACKED },
   },
   source = "coulomb_bins.cu",
-  workspace = { { "begin", "u32", "BEGINNINGS" }, { "taken", "u32", 1 }, { "rank", "u32", "n" }, { "sorted", "f32", "4 * n" } },
+  workspace = {
+    { "begin", "u32", "NUMBERS" }, { "taken", "u32", 1 }, { "rank", "u32", "sel(" .. PACKED .. ", n, 0)" },
+    { "sorted", "f32", "4 * PLACES" }, { "spilled", "f32", "sel(" .. PACKED .. ", 0, 4 * n)" },
+  },
   stages = {
-    { memset = "begin", value = 0, nbytes = "4 * BEGINNINGS", when = SOME },
+    { memset = "begin", value = 0, nbytes = "4 * NUMBERS", when = SOME },
     { memset = "taken", value = 0, nbytes = 4, when = SOME },
-    { kernel = "coulomb_count", when = SOME, grid = "ceildiv(n, 256)", block = 256,
-      args = join(GRID, { { "i32", HALO }, { "i32", "n" }, "atoms", "begin", "rank" }) },
-    { kernel = "coulomb_layout", when = SOME, grid = "ceildiv(BIN_ROWS, 8)", block = 256,
+    of_atoms("coulomb_count", PACKED, { "begin", "rank" }),
+    { kernel = "coulomb_layout", when = SOME .. " and " .. PACKED, grid = "ceildiv(BIN_ROWS, 8)", block = 256,
       args = { { "i32", "BINS_X" }, { "i32", "BIN_ROWS" }, "begin", "taken" } },
-    { kernel = "coulomb_sort", when = SOME, grid = "ceildiv(n, 256)", block = 256,
-      args = join(GRID, { { "i32", HALO }, { "i32", "n" }, "atoms", "begin", "rank", "sorted" }) },
+    of_atoms("coulomb_sort", PACKED, { "begin", "rank", "sorted" }),
+    { kernel = "coulomb_order", when = SOME .. " and reproducible ~= 'any'", grid = "ceildiv(NUMBERS, 256)", block = 256,
+      args = { { "i32", "BINS_X" }, { "i64", "NUMBERS" }, "begin", "sorted" } },
+    { memset = "sorted", value = 126, nbytes = "16 * PLACES", when = SOME .. " and " .. SLOTS }, -- 8e37
+    of_atoms("coulomb_slots", SLOTS, { "begin", "taken", "sorted", "spilled" }),
     { kernel = "coulomb", when = SOME, grid = "ceildiv(BOXES, WARPS)", block = "32 * WARPS",
-      args = join(GENERAL, { { "i32", HALO }, "begin", "sorted", "energy", { "u32", "BOXES" } }) },
+      args = join(GENERAL, { { "i32", HALO }, "begin", "sorted", "taken", "spilled", "energy", { "u32", "BOXES" } }) },
   },
 }
 
@@ -147,12 +160,19 @@ for _, points in ipairs { 8, 4, 2, 1 } do
 end
 for _, points in ipairs { 8, 4, 2 } do
   for _, axis in ipairs { "z", "y", "x" } do
-    suggest(("n > 64 and %s >= %d and %s"):format(POINTS_ALL, points * 512, divides(points, axis)),
-      { ALG = "coarse", AXIS = axis, POINTS = points, PLACE = axis == "x" and "apart" or "adjacent", UNROLL = 16 // points,
-        MAP = "flat", ATOMS = "shared", CHUNK = 256, BLOCK_X = 128, FILL = 8, MIXED = 3 })
+    local function lines(fill, mixed)
+      suggest(("n > 64 and %s >= %d and %s"):format(POINTS_ALL, points * 512, divides(points, axis)),
+        { ALG = "coarse", AXIS = axis, POINTS = points, PLACE = axis == "x" and "apart" or "adjacent",
+          UNROLL = 16 // points, MAP = "flat", ATOMS = "shared", CHUNK = 256, BLOCK_X = 128, FILL = fill, MIXED = mixed })
+    end
+    lines(8, 3)
+    lines(0, 3) -- where results are reproducible
+    lines(0, 0)
   end
 end
-suggest("n > 64", { ALG = "gather", MAP = "flat", ATOMS = "shared", CHUNK = 256, UNROLL = 8, BLOCK_X = 64, FILL = 16 })
+for fill = 16, 0, -16 do
+  suggest("n > 64", { ALG = "gather", MAP = "flat", ATOMS = "shared", CHUNK = 256, UNROLL = 8, BLOCK_X = 64, FILL = fill })
+end
 
 local DEPTH = "max(0.5 * nz, 40 * n / max(1, nx * ny))" -- of the box that test data are in, of the density of water
 local VOLUME = "(max(1, nx) * max(1, ny) * max(1, 2 * " .. DEPTH .. "))"
@@ -176,6 +196,9 @@ return {
     { "n", 0, 2^30, default = "max(1, nx * ny * nz // 80)", brief = "atoms" },
     { "reach", 0, 2^15, default = 0, brief = "grid steps that the cutoff is at most; 0: all pairs count" },
     { "align", { 4, 2, 1 }, default = 4, brief = "floats that atoms is aligned to" },
+    { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
+      brief = "run: the same bits in every launch on a device; shape: of a point also whatever the rest of the grid and "
+        .. "the alignment" },
   },
 
   args = {
@@ -236,6 +259,10 @@ return {
     { "BLOCK_X * BLOCK_Y exceeds the device's threads per block", "BLOCK_X * BLOCK_Y <= dev_threads_block" },
     { "a block has at least a warp of threads", "BLOCK_X * BLOCK_Y >= 32" },
     { "CHUNK makes more launches than a loop may have", "CHUNKS <= 8192" },
+    { "reproducible=run and shape exclude atomics", "reproducible == 'any' or ALG ~= 'scatter' and FILL == 0" },
+    -- one order of atoms and of additions
+    { "reproducible=shape excludes bins, constant memory, MIXED, and lines other than along z",
+      "reproducible ~= 'shape' or ALG ~= 'bins' and ATOMS ~= 'constant' and MIXED == 0 and AXIS == 'z'" },
     { "copies to constant memory need aligned atoms", "ATOMS ~= 'constant' or align == 4" },
   },
 

@@ -1,5 +1,6 @@
 // coulomb_bins.cu -- atoms in bins of SIDE grid steps, of which each warp looks at those within the cutoff of its
-// points. Bins are counted and laid out one behind the other, so none overflows.
+// points. With BINS=packed, bins are counted and laid out one behind the other. With BINS=slots, each has room for
+// CAPACITY atoms, and those that find none are in a list that all warps look at.
 #include "pdl.cuh"
 
 #include "coulomb_pairs.cuh"
@@ -12,7 +13,10 @@ constexpr int LIST = 64;  // atoms of a warp's list
 struct bins {
   int nx, ny, nz;
 
-  __device__ __forceinline__ long long row(int y, int z) const { return ((long long)z * ny + y) * (nx + 1); }
+  // A row has a number for each bin, and where bins are packed, its end.
+  __device__ __forceinline__ long long row(int y, int z) const {
+    return ((long long)z * ny + y) * (nx + (BINS == BINS_packed));
+  }
 };
 
 __device__ __forceinline__ bins bins_of(const lattice &g, int halo) {
@@ -27,7 +31,7 @@ __device__ __forceinline__ int bin_along(float x, float first, float spacing, in
   return min((int)steps / SIDE, n - 1);
 }
 
-// The index of an atom's bin in the array of beginnings; -1: no point can be within the cutoff.
+// The index of an atom's bin among the numbers of bins; -1: no point can be within the cutoff.
 __device__ __forceinline__ long long bin_of(const lattice &g, const bins &b, int halo, const float4 &a) {
   const int x = bin_along(a.x, g.x0, g.spacing, halo, b.nx), y = bin_along(a.y, g.y0, g.spacing, halo, b.ny),
             z = bin_along(a.z, g.z0, g.spacing, halo, b.nz);
@@ -36,6 +40,7 @@ __device__ __forceinline__ long long bin_of(const lattice &g, const bins &b, int
 
 // ---- binning ------------------------------------------------------------------------------------
 
+@ if BINS == "packed" then
 // Counts the atoms of each bin; an atom's rank is its number among those of its bin.
 extern "C" __global__ void __launch_bounds__(256)
 coulomb_count(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, int halo, int n,
@@ -84,6 +89,60 @@ coulomb_sort(int nx, int ny, int nz, float spacing, float x0, float y0, float z0
   const long long bin = bin_of(g, bins_of(g, halo), halo, a);
   if (bin >= 0) sorted[begin[bin] + rank[i]] = a;
 }
+
+@ if reproducible ~= "any" then
+__device__ __forceinline__ bool is_less(const float4 &a, const float4 &b) {
+  if (a.x != b.x) return a.x < b.x;
+  if (a.y != b.y) return a.y < b.y;
+  if (a.z != b.z) return a.z < b.z;
+  return a.w < b.w;
+}
+
+// Puts atom `a` into a heap of n atoms, whose place `at` is free.
+__device__ __forceinline__ void sift(float4 *heap, unsigned n, unsigned at, float4 a) {
+  for (unsigned child = 2 * at + 1; child < n; child = 2 * at + 1) {
+    if (child + 1 < n && is_less(heap[child], heap[child + 1])) child++;
+    if (!is_less(a, heap[child])) break;
+    heap[at] = heap[child];
+    at = child;
+  }
+  heap[at] = a;
+}
+
+// Sorts the atoms of each bin, which have come in any order. A thread a bin: of most there are few.
+extern "C" __global__ void __launch_bounds__(256)
+coulomb_order(int row_bins, long long beginnings, const unsigned *begin, float4 *sorted) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  if (i >= beginnings || i % (row_bins + 1) == row_bins) return;
+  float4 *const heap = sorted + begin[i];
+  const unsigned n = begin[i + 1] - begin[i];
+  for (unsigned at = n / 2; at > 0; at--) sift(heap, n, at - 1, heap[at - 1]);
+  for (unsigned last = n; last > 1; last--) {
+    const float4 a = heap[last - 1];
+    heap[last - 1] = heap[0];
+    sift(heap, last - 1, 0, a);
+  }
+}
+@ end
+@ else
+// Empty slots hold atoms that are far from all points.
+extern "C" __global__ void __launch_bounds__(256)
+coulomb_slots(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, int halo, int n,
+              const float *atoms, unsigned *held, unsigned *spilled_n, float4 *slots, float4 *spilled) {
+  const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  const float4 a = load_atom(atoms, i);
+  const long long bin = bin_of(g, bins_of(g, halo), halo, a);
+  if (bin < 0) return;
+  const unsigned slot = atomicAdd(held + bin, 1u);
+  if (slot < CAPACITY) {
+    slots[bin * CAPACITY + slot] = a;
+  } else {
+    spilled[atomicAdd(spilled_n, 1u)] = a;
+  }
+}
+@ end
 
 // ---- energies -----------------------------------------------------------------------------------
 
@@ -135,6 +194,9 @@ __device__ __forceinline__ uint2 atoms_of_row(const bins &n, const box &b, int h
   if (left < 0) return make_uint2(0, 0);
   const int width = (int)ceilf(sqrtf(left)) + halo;
   const int from = max(0, (b.low[0] - width + 2 * halo) / SIDE), to = min(n.nx - 1, (b.high[0] + width) / SIDE);
+  if constexpr (BINS == BINS_slots) {
+    return make_uint2((unsigned)(n.row(y, z) + from) * CAPACITY, (unsigned)(n.row(y, z) + to + 1) * CAPACITY);
+  }
   const unsigned *const row = begin + n.row(y, z);
   return make_uint2(__ldg(row + from), __ldg(row + to + 1));
 }
@@ -164,6 +226,14 @@ struct gatherer {
     held += __popc(who);
     if (held >= 32) add(32);
   }
+
+  // Atoms from `from` to before `end`.
+  __device__ __forceinline__ void take_all(const float4 *atoms, unsigned from, unsigned end, int lane) {
+    for (unsigned i = from; i < end; i += 32) {
+      const bool has = i + lane < end;
+      take(has, has ? __ldg(atoms + i + lane) : make_float4(0, 0, 0, 0), lane);
+    }
+  }
 };
 
 __device__ __forceinline__ void gather_bins(gatherer &to, const bins &n, int halo, const unsigned *begin,
@@ -179,19 +249,16 @@ __device__ __forceinline__ void gather_bins(gatherer &to, const bins &n, int hal
     while (left) {
       const int row = __ffs(left) - 1;
       left &= left - 1;
-      const unsigned end = __shfl_sync(ALL, own.y, row);
-      for (unsigned i = __shfl_sync(ALL, own.x, row); i < end; i += 32) {
-        const bool has = i + lane < end;
-        to.take(has, has ? __ldg(sorted + i + lane) : make_float4(0, 0, 0, 0), lane);
-      }
+      const unsigned from = __shfl_sync(ALL, own.x, row), end = __shfl_sync(ALL, own.y, row);
+      to.take_all(sorted, from, end, lane);
     }
   }
-  if (to.held > 0) to.add(to.held);
 }
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
 coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, float soften, float cutoff, int halo,
-        const unsigned *begin, const float4 *sorted, float *energy, unsigned boxes) {
+        const unsigned *begin, const float4 *sorted, const unsigned *spilled_n, const float4 *spilled, float *energy,
+        unsigned boxes) {
   __shared__ float4 lists[WARPS * LIST];
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -208,5 +275,7 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   float sum[POINTS] = {};
   gatherer to = {g, p, b, lists + warp * LIST, sum, 0};
   gather_bins(to, bins_of(g, halo), halo, begin, sorted, lane);
+  if constexpr (BINS == BINS_slots) to.take_all(spilled, 0, *spilled_n, lane);
+  if (to.held > 0) to.add(to.held);
   add_energies<false>(p, sum, energy);
 }

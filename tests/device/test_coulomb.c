@@ -9,6 +9,7 @@ enum { NX = 9, NY = 8, NZ = 8, N = NX * NY * NZ, ATOMS = 70 };
 #define GRID "nx=9 ny=8 nz=8 n=70 "
 #define DIRECT "ALG=coarse,POINTS=4,AXIS=z,UNROLL=4,ATOMS=shared,CHUNK=64,MAP=flat,FILL=1"
 #define BINS "ALG=bins,POINTS=4,AXIS=z,UNROLL=4,LANES_X=8,SIDE=4,SKIP=1"
+#define SLOTS "ALG=bins,POINTS=2,AXIS=y,UNROLL=2,LANES_X=16,SIDE=4,BINS=slots,CAPACITY=4"
 
 typedef struct atom {
   float x, y, z, q;
@@ -52,8 +53,9 @@ static const setting settings[] = {
     {GRID, DIRECT, 0, 0, 0},
     {GRID, DIRECT ",MIXED=3", 0, 0, 0},
     {GRID "reach=4", BINS, 0, 2, 0},
+    {GRID "reach=4", SLOTS, 0, 2, 0},
 };
-#define EACH_SETTING(s) (const setting *s = settings; s < settings + 3; s++)
+#define EACH_SETTING(s) (const setting *s = settings; s < settings + 4; s++)
 
 /* Twice the charges are twice the energies, bit for bit; those of two kinds of charges add up. */
 BED_TEST(energies_are_linear) {
@@ -137,6 +139,30 @@ BED_TEST(points_on_atoms_are_infinite) {
       assert_true(s->cutoff == 0 ||
                   fabsf(energy[NX * NY + NX + 1] - 67 * 2.3094011f + 1.1547005f) < 2);
     }
+}
+
+/* An energy has the same bits whatever the lines and blocks, and where bins are filled again. */
+BED_TEST(reproducible_energies_keep_their_bits) {
+  static const setting shape[] = {
+      {GRID "reproducible=shape", "ALG=coarse,POINTS=4,MAP=flat,ATOMS=shared,CHUNK=64,UNROLL=4", 0,
+       0, 0},
+      {GRID "reproducible=shape align=1", "ALG=gather,BLOCK_X=32", 0, 0, 0},
+  };
+  static const setting run = {GRID "reach=4 reproducible=run", BINS, 0, 2, 0};
+  static atom a[ATOMS];
+  float once[N] = {0}, again[N] = {0}, bins[N] = {0}, refilled[N] = {0};
+  draw_atoms(b, a);
+  add_energies(b, &shape[0], a, once);
+  add_energies(b, &shape[1], a, again);
+  assert_memory_equal(once, again, sizeof once);
+  add_energies(b, &run, a, bins);
+  for (size_t i = 0; i < ATOMS / 2; i++) {
+    const atom first = a[i];
+    a[i] = a[ATOMS - 1 - i];
+    a[ATOMS - 1 - i] = first;
+  }
+  add_energies(b, &run, a, refilled);
+  assert_memory_equal(bins, refilled, sizeof bins);
 }
 
 int main(int argc, char **argv) {
