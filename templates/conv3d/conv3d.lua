@@ -23,15 +23,50 @@ local function grid_fits(across, down, depth)
   return { "there are more tiles than a grid has blocks", tiles(across, down, depth) .. " < 2^31" }
 end
 
-local COPY = { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" }
 local BLOCK = { "BLOCK_X", "BLOCK_Y", "BLOCK_Z" }
-local BEGINS = "EARLY and FILTER ~= 'constant'"
+local AXES = { -- the taps of f, fy and fz: their count, and names of the constant and the copy
+  f = { "TAPS", "constant_taps", "kept" }, fy = { "(2 * ry + 1)", "constant_down", "kept_down" },
+  fz = { "(2 * rz + 1)", "constant_deep", "kept_deep" },
+}
 
-local function stages(across, down, depth, smem)
-  return { COPY,
-    { kernel = "conv3d", grid = tiles(across, down, depth), block = BLOCK, smem = smem, early = BEGINS,
-      when = "MX * MY * MZ > 0",
-      args = { "nx", "ny", "nz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, "x", "ldx", "f", "y", "ldy" } } }
+-- A launch of conv3d over `grid`. Of its args, `filters` come by the address of the caller's or, of those in the host's
+-- memory, of a copy, or by value; constant ones are copied before.
+local function stages(grid, block, smem, first, filters, constant)
+  local function launch(early, when, pass)
+    local args = {}
+    for _, a in ipairs(first) do args[#args + 1] = a end
+    for _, f in ipairs(filters) do args[#args + 1] = pass(f) end
+    args[#args + 1], args[#args + 2] = "y", "ldy"
+    return { kernel = "conv3d", grid = grid, block = block, smem = smem, early = early, args = args,
+      when = "MX * MY * MZ > 0 and " .. when }
+  end
+  local list = {}
+  for _, f in ipairs(filters) do
+    local nbytes = AXES[f][1] .. " * TAP_NBYTES"
+    if constant then
+      list[#list + 1] = { constant = AXES[f][2], from = f, nbytes = nbytes, when = "FILTER == 'constant'" }
+    end
+    list[#list + 1] = { copy = AXES[f][3], from = f, nbytes = nbytes,
+      when = "COPIED" .. (f == "f" and "" or " and rank == 'separable'") }
+  end
+  list[#list + 1] = launch("EARLY and FILTER ~= 'constant'", "taps == 'device'", function(f) return f end)
+  list[#list + 1] = launch(nil, "taps == 'host' and FILTER ~= 'parameter'", function(f) return AXES[f][3] end)
+  if constant then
+    list[#list + 1] = launch("EARLY", "FILTER == 'parameter'",
+      function(f) return { parameter = f, count = AXES[f][1] } end)
+  end
+  return list
+end
+local RESULT = { { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" } }
+local function with(list, ...)
+  local all = { "nx", "ny", "nz" }
+  for _, part in ipairs { list, RESULT, { ... }, { "x", "ldx" } } do
+    for _, a in ipairs(part) do all[#all + 1] = a end
+  end
+  return all
+end
+local function tiled(across, down, depth, smem)
+  return stages(tiles(across, down, depth), BLOCK, smem, with {}, { "f" }, true)
 end
 
 local MARCHES = "ALG == 'register' or ALG == 'separable'"
@@ -42,17 +77,12 @@ local BASIC = {
   require = { ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
     { "ALG=basic reads the filter from global memory", "FILTER == 'global'" } },
   source = "conv3d_basic.cu",
-  stages = {
-    { kernel = "conv3d", grid = tiles("BLOCK_X", "BLOCK_Y", "BLOCK_Z"), block = BLOCK, early = "EARLY",
-      when = "MX * MY * MZ > 0",
-      args = { "nx", "ny", "nz", "rx", "ry", "rz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, "x", "ldx", "f",
-        "fy", "fz", "y", "ldy" } },
-  },
+  stages = stages(tiles("BLOCK_X", "BLOCK_Y", "BLOCK_Z"), BLOCK, nil, with { "rx", "ry", "rz" }, { "f", "fy", "fz" }),
 }
 local CONSTANT = {
   require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
-    { "ALG=constant reads the filter from constant memory", "FILTER == 'constant'" } },
-  source = "conv3d_constant.cu", stages = stages("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
+    { "ALG=constant reads the filter from constant memory", "FILTER == 'constant' or FILTER == 'parameter'" } },
+  source = "conv3d_constant.cu", stages = tiled("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
 }
 local TILE_INPUT = {
   require = { WHOLE, ONE_EACH,
@@ -60,7 +90,7 @@ local TILE_INPUT = {
       "BLOCK_X > 2 * rx and BLOCK_Y > 2 * ry and BLOCK_Z > 2 * rz" },
     grid_fits("max(1, BLOCK_X - 2 * rx)", "max(1, BLOCK_Y - 2 * ry)", "max(1, BLOCK_Z - 2 * rz)") },
   source = "conv3d_tile_input.cu",
-  stages = stages("(BLOCK_X - 2 * rx)", "(BLOCK_Y - 2 * ry)", "(BLOCK_Z - 2 * rz)"),
+  stages = tiled("(BLOCK_X - 2 * rx)", "(BLOCK_Y - 2 * ry)", "(BLOCK_Z - 2 * rz)"),
 }
 local TILE_OUTPUT = {
   space = { { "OUT_Z", { 1, 2, 4, 8 }, "and along z" } },
@@ -74,11 +104,11 @@ local TILE_OUTPUT = {
     { "OUT_X * OUT_Y * OUT_Z sums exceed the registers", "OUT_X * OUT_Y * OUT_Z * WIDE_NBYTES <= 256" },
     grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", "(BLOCK_Z * OUT_Z)") },
   source = "conv3d_tile_output.cu",
-  stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", "(BLOCK_Z * OUT_Z)", "SMEM"),
+  stages = tiled("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", "(BLOCK_Z * OUT_Z)", "SMEM"),
 }
 local CACHED_HALO = {
   require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y", "BLOCK_Z") },
-  source = "conv3d_cached_halo.cu", stages = stages("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
+  source = "conv3d_cached_halo.cu", stages = tiled("BLOCK_X", "BLOCK_Y", "BLOCK_Z"),
 }
 
 -- What register and separable share (conv3d_planes.cuh).
@@ -97,7 +127,7 @@ local MARCH_DERIVE = {
   { "REGS", "24 + WIDE_NBYTES // 4 * (OUT_X * OUT_Y * (2 * rz + 1) + OUT_X + 2 * rx "
     .. "+ sel(FILTER == 'global' and UNROLL > 2 * ry and rank == 'full', TAPS, 0))" },
 }
-local function marching(source, more, args)
+local function marching(source, more, filters)
   local require = {
     { "the planes exceed the shared memory of a block",
       "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" },
@@ -109,14 +139,8 @@ local function marching(source, more, args)
     { "there may be more parts than a grid has blocks", "TILES_XY * MZ < 2^31" },
   }
   for _, r in ipairs(more) do require[#require + 1] = r end
-  local all = { "nx", "ny", "nz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, { "i32", "PART_PLANES" }, "x", "ldx",
-    "f" }
-  for _, a in ipairs(args) do all[#all + 1] = a end
-  all[#all + 1], all[#all + 2] = "y", "ldy"
   return { derive = MARCH_DERIVE, require = require, source = source,
-    stages = { COPY,
-      { kernel = "conv3d", grid = "PARTS", block = { "BLOCK_X", "BLOCK_Y" }, smem = "SMEM", early = BEGINS,
-        when = "MX * MY * MZ > 0", args = all } } }
+    stages = stages("PARTS", { "BLOCK_X", "BLOCK_Y" }, "SMEM", with({}, { "i32", "PART_PLANES" }), filters, true) }
 end
 local REGISTER = marching("conv3d_register.cu", { WHOLE,
   { "the FMAs of UNROLL rows exceed the instruction cache",
@@ -124,18 +148,14 @@ local REGISTER = marching("conv3d_register.cu", { WHOLE,
   { "OUT_X * OUT_Y of more than 32 spare hardly any loads", "OUT_X * OUT_Y <= 32" },
   { "FILTER=global reads taps from memory again and again unless UNROLL covers the rows of the filter",
     "FILTER ~= 'global' or UNROLL > 2 * ry", advice = true },
-}, {})
+}, { "f" })
 local SEPARABLE = marching("conv3d_separable.cu", {
   { "ALG=separable needs rank=separable", "rank == 'separable'" },
-  { "ALG=separable reads the taps from global or constant memory", "FILTER ~= 'shared'" },
+  { "ALG=separable does not keep taps in shared memory", "FILTER ~= 'shared'" },
   { "ALG=separable unrolls all taps: UNROLL is 1", "UNROLL == 1" },
   { "the FMAs of a plane exceed the instruction cache",
     "((OUT_Y + 2 * ry) * (2 * rx + 1) + OUT_Y * (2 * ry + 2 * rz + 2)) * OUT_X <= 4096" },
-}, { "fy", "fz" })
-for _, axis in ipairs { { "down", "fy", "2 * ry + 1" }, { "deep", "fz", "2 * rz + 1" } } do
-  table.insert(SEPARABLE.stages, 2, { constant = "constant_" .. axis[1], from = axis[2],
-    nbytes = ("(%s) * TAP_NBYTES"):format(axis[3]), when = "FILTER == 'constant'" })
-end
+}, { "f", "fy", "fz" })
 
 -- For sizes without a tuned result: marching blocks, as wide as the volume has columns for; large filters loop over
 -- rows. The first that is valid counts.
@@ -201,6 +221,8 @@ return {
     { "ftype", { "f32", "f64" }, default = "sel(dtype == 'f64', 'f64', 'f32')", brief = "type of the filter" },
     { "rank", { "full", "separable" }, default = "full",
       brief = "separable: the filter is the product of f, fy and fz" },
+    { "taps", { "device", "host" }, default = "device", like = { host = "device" },
+      brief = "whose memory f, fy and fz are in" },
     { "align", { 8, 4, 2, 1 }, default = "pow2div(max(nx, 1), 8)",
       brief = "elements that x, y, ldx and ldy are aligned to" },
   },
@@ -216,16 +238,17 @@ return {
       brief = "a plane has ny rows" },
     { "ldx", "i64", sample = "roundup(max(1, nx), align)", brief = "elements from a row of x to the next" },
     { "f", "ftype", "in", count = "(2 * rx + 1) * sel(rank == 'full', (2 * ry + 1) * (2 * rz + 1), 1)",
-      fill = { "uniform", -1, 1 }, brief = "plane by plane, row by row; separable: 2 rx + 1 taps along x" },
+      fill = { "uniform", -1, 1 }, host = "taps == 'host'",
+      brief = "plane by plane, row by row; separable: 2 rx + 1 taps along x" },
     { "fy", "ftype", "in", count = "sel(rank == 'full', 0, 2 * ry + 1)", fill = { "uniform", -1, 1 },
-      optional = "rank == 'full'", brief = "separable: 2 ry + 1 taps along y" },
+      host = "taps == 'host'", brief = "separable: 2 ry + 1 taps along y" },
     { "fz", "ftype", "in", count = "sel(rank == 'full', 0, 2 * rz + 1)", fill = { "uniform", -1, 1 },
-      optional = "rank == 'full'", brief = "separable: 2 rz + 1 taps along z" },
+      host = "taps == 'host'", brief = "separable: 2 rz + 1 taps along z" },
     { "y", "dtype", "out", count = "ldy * max(0, " .. MY .. " * " .. MZ .. " - 1) + " .. MX, brief = "not x itself" },
     { "ldy", "i64", sample = "roundup(max(1, " .. MX .. "), align)" },
   },
 
-  call = { "nx", "ny", "nz", "rx", "ry", "rz", "border", "dtype", "rank", "x", "ldx", "f", "fy", "fz", "y", "ldy",
+  call = { "nx", "ny", "nz", "rx", "ry", "rz", "border", "dtype", "rank", "taps", "x", "ldx", "f", "fy", "fz", "y", "ldy",
     ftype = "sel(dtype == 'f64', 'f64', 'f32')",
     align = "min(pow2div(x // (" .. NBYTES .. "), 8), pow2div(y // (" .. NBYTES .. "), 8), "
       .. "pow2div(ldx, 8), pow2div(ldy, 8))" },
@@ -237,7 +260,7 @@ return {
   space = {
     { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable" },
       "where threads read the volume from, and how many results each has" },
-    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
+    { "FILTER", { "global", "constant", "parameter", "shared" }, "where the taps are read from; parameter: by value" },
     { "BLOCK_X", { 8, 16, 32, 64, 128 }, "threads of a block along x" },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "along y" },
     { "BLOCK_Z", { 1, 2, 4, 8, 16 }, "and along z", when = "not (" .. MARCHES .. ")" },
@@ -266,6 +289,7 @@ return {
     { "RY", "ry" },
     { "RZ", "rz" },
     { "TAPS", "(2 * rx + 1) * sel(rank == 'full', (2 * ry + 1) * (2 * rz + 1), 1)" }, -- of f
+    { "COPIED", "taps == 'host' and (FILTER == 'global' or FILTER == 'shared')" }, -- taps, to the device
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
@@ -277,6 +301,9 @@ return {
     { "BLOCK_Y is at least twice the rows of y", "BLOCK_Y // 2 < max(MY, 8)" },
     { "BLOCK_Z is at least twice the planes of y", "BLOCK_Z // 2 < max(MZ, 4)" },
     { "the filter exceeds constant memory of 64 KB", "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
+    { "FILTER=parameter needs taps=host", "FILTER ~= 'parameter' or taps == 'host'" },
+    { "the filter exceeds the parameters of a kernel",
+      "FILTER ~= 'parameter' or (TAPS + sel(rank == 'full', 0, 2 * ry + 2 * rz + 2)) * TAP_NBYTES <= 32000" },
     { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
     { "the tile and the filter exceed 48 KB",
       "ALG ~= 'tile_input' and ALG ~= 'cached_halo' or (BLOCK_X + PAD) * BLOCK_Y * BLOCK_Z * WIDE_NBYTES "
@@ -292,6 +319,11 @@ return {
   default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, BLOCK_Z = 1, OUT_X = 1, OUT_Y = 1,
     UNROLL = 1, PAD = 0, READ = "plain", VEC = 1, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, WAVES = 1, STORE = "plain" },
   untuned = SUGGESTED,
+  workspace = {
+    { "kept", "ftype", "sel(COPIED, TAPS, 0)" },
+    { "kept_down", "ftype", "sel(COPIED and rank == 'separable', 2 * ry + 1, 0)" },
+    { "kept_deep", "ftype", "sel(COPIED and rank == 'separable', 2 * rz + 1, 0)" },
+  },
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
     cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE },
@@ -319,10 +351,11 @@ return {
 
   sizes = {
     emu = { "nx=40 ny=9 nz=7 ry=0", "nx=3 ny=2 nz=2 rx=3 border=mirror", "nx=0 ny=5 nz=3",
-      "nx=21 ny=12 nz=8 rx=1 ry=2 rz=0 border=valid dtype=f16", "nx=24 ny=9 nz=7 rx=2 ry=1 rz=1 rank=separable",
+      "nx=21 ny=12 nz=8 rx=1 ry=2 rz=0 border=valid dtype=f16",
+      "nx=24 ny=9 nz=7 rx=2 ry=1 rz=1 rank=separable taps=host",
       "nx=20 ny=7 nz=5 rx=0 ry=1 rz=2 border=replicate dtype=f64 rank=separable" },
     test = { "nx=1 ny=1 nz=1", "nx=5 ny=0", "nx=4 ny=9 nz=3 rx=2 border=valid", "nx=101 ny=77 nz=53",
-      "nx=128 ny=60 nz=40 rx=3 border=mirror", "nx=65 ny=64 nz=63 rx=2 rz=4 border=valid",
+      "nx=128 ny=60 nz=40 rx=3 border=mirror taps=host", "nx=65 ny=64 nz=63 rx=2 rz=4 border=valid",
       "nx=99 ny=51 nz=37 rx=3 ry=1 border=replicate dtype=f64", "nx=160 ny=120 nz=80 dtype=f16",
       "nx=100 ny=90 nz=80 rx=4 rank=separable" },
     bench = { "nx=256 rx=1", "nx=256 rx=2", "nx=256 rx=3", "nx=512 rx=1", "nx=512 rx=2", "nx=512 rx=3" },

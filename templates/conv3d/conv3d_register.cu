@@ -7,10 +7,10 @@ constexpr bool WHOLE = UNROLL >= HIGH, KEPT = WHOLE && FILTER == FILTER_global;
 
 // Taps, in registers if KEPT.
 struct filter {
-  const tap *f;
+  taps_given f;
   number kept[KEPT ? TAPS : 1];
 
-  __device__ __forceinline__ explicit filter(const tap *taps) : f(taps) {
+  __device__ __forceinline__ explicit filter(taps_given taps) : f(taps) {
 #pragma unroll
     for (int i = 0; i < (KEPT ? TAPS : 0); i++) kept[i] = tap_at(f, i);
   }
@@ -68,7 +68,7 @@ __device__ __forceinline__ void add_rows(const stored *plane, window &w, const f
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, int depth, const stored *__restrict__ x,
-           long long ldx, const tap *__restrict__ f, stored *__restrict__ y, long long ldy) {
+           long long ldx, TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   const volume from = {nx, ny, nz, x + pdl_wait(), ldx};
   place_taps(f, threadIdx.y * BLOCK_X + threadIdx.x, THREADS);

@@ -6,6 +6,20 @@
 __constant__ tap constant_down[HIGH], constant_deep[DEEP];
 @ end
 
+@ if FILTER == "parameter" then
+struct down_by_value {
+  tap at[HIGH];
+};
+struct deep_by_value {
+  tap at[DEEP];
+};
+#define DOWN_ARGUMENT const __grid_constant__ down_by_value fy
+#define DEEP_ARGUMENT const __grid_constant__ deep_by_value fz
+__device__ __forceinline__ number tap_down(const down_by_value &fy, int j) { return (number)fy.at[j]; }
+__device__ __forceinline__ number tap_deep(const deep_by_value &fz, int k) { return (number)fz.at[k]; }
+@ else
+#define DOWN_ARGUMENT const tap *__restrict__ fy
+#define DEEP_ARGUMENT const tap *__restrict__ fz
 __device__ __forceinline__ number tap_down(const tap *fy, int j) {
 @ if FILTER == "constant" then
   return (number)constant_down[j];
@@ -20,10 +34,11 @@ __device__ __forceinline__ number tap_deep(const tap *fz, int k) {
   return (number)load_constant(fz + k);
 @ end
 }
+@ end
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, int depth, const stored *__restrict__ x, long long ldx,
-           const tap *__restrict__ f, const tap *__restrict__ fy, const tap *__restrict__ fz, stored *__restrict__ y,
+           TAPS_ARGUMENT, DOWN_ARGUMENT, DEEP_ARGUMENT, stored *__restrict__ y,
            long long ldy) {
   extern __shared__ uint4 memory[];
   const volume from = {nx, ny, nz, x + pdl_wait(), ldx};
