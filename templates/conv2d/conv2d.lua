@@ -71,7 +71,8 @@ local CACHED_HALO = {
 }
 local REGISTER = {
   space = {
-    { "SUMS", { "slide", "stay" }, "sums of all results that a row is part of slide through registers, or OUT_Y stay" },
+    { "SUMS", { "slide", "stay", "whole" },
+      "sums of all results that a row is part of slide through registers, or OUT_Y stay; whole: without a loop" },
   },
   derive = { { "SUMS_ROWS", "sel(SUMS == 'slide', 2 * ry + 1, OUT_Y)" } },
   default = { SUMS = "slide" },
@@ -79,8 +80,10 @@ local REGISTER = {
     { "sums and a row exceed the registers",
       "(SUMS_ROWS * OUT_X + (1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
     { "UNROLL rows of FMAs exceed the instruction cache",
-      "UNROLL * SUMS_ROWS * (2 * rx + 1) * OUT_X <= 2400" },
+      "SUMS == 'whole' or UNROLL * SUMS_ROWS * (2 * rx + 1) * OUT_X <= 2400" },
     { "SUMS=stay with few sums reads the image too often", "SUMS == 'slide' or OUT_Y * OUT_X >= 4", advice = true },
+    { "SUMS=whole has no loop: UNROLL is 1 and PREFETCH 0", "SUMS ~= 'whole' or UNROLL == 1 and PREFETCH == 0" },
+    { "a thread's FMAs exceed the instruction cache", "SUMS ~= 'whole' or TAPS * OUT_X * OUT_Y <= 6000" },
     { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
     grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
   source = "conv2d_register.cu", stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)"),

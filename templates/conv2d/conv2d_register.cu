@@ -1,6 +1,7 @@
 // conv2d_register.cu -- a thread marches down OUT_X columns of the image. It reads each row once, and adds its products
 // to the sums of the results that it is part of, in registers. With SUMS=slide these are HIGH results, which move up by
-// one for each row; taps are constants of the code. With SUMS=stay they are those of OUT_Y, and taps are addressed.
+// one for each row; taps are constants of the code. With SUMS=stay they are those of OUT_Y, and taps are addressed, but
+// for SUMS=whole, whose code has all of a thread's FMAs one after the other, for threads whose window is in the image.
 #include "conv2d_rows.cuh"
 
 // Adds row j of the filter times a row.
@@ -65,12 +66,26 @@ extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
   march(in, top, n + 2 * RY, step);
 @ else
   number sum[OUT_Y][OUT_X] = {};
-  march(in, top, OUT_Y + 2 * RY, [&](int s, const line &v) {
+  const auto step = [&](int s, const line &v) {
 #pragma unroll
     for (int o = 0; o < OUT_Y; o++) {
       if ((unsigned)(s - o) < HIGH) add(sum[o], v, f, s - o);
     }
-  });
+  };
+@ if SUMS == "whole" then
+  if (in.inside && top >= 0 && top + OUT_Y + 2 * RY <= ny) {
+    const stored *from = in.of.x + top * ldx;
+#pragma unroll
+    for (int s = 0; s < OUT_Y + 2 * RY; s++) {
+      step(s, in.whole(from));
+      from += ldx;
+    }
+  } else {
+    march_through<false>(in, top, OUT_Y + 2 * RY, step);
+  }
+@ else
+  march(in, top, OUT_Y + 2 * RY, step);
+@ end
 #pragma unroll
   for (int o = 0; o < OUT_Y; o++) {
     if (o < n) put(y + o * ldy, column, mx, sum[o]);

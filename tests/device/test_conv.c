@@ -17,6 +17,7 @@ static const char *const border_names[BORDERS] = {"zero", "replicate", "mirror",
 #define SLIDE "ALG=register,SUMS=slide,BLOCK_X=32,BLOCK_Y=1,OUT_X=4,OUT_Y=8,VEC=4,UNROLL=2"
 #define STAY "ALG=register,SUMS=stay,FILTER=constant,BLOCK_X=32,BLOCK_Y=2,OUT_X=2,OUT_Y=4,VEC=2"
 
+#define WHOLE "ALG=register,SUMS=whole,FILTER=constant,BLOCK_X=32,BLOCK_Y=1,OUT_X=1,OUT_Y=4,VEC=1"
 #define FFT "ALG=fft,TILE=16,REGISTERS=64" /* 16: compiled soonest */
 
 typedef struct conv { /* a convolution, compiled for images of any size */
@@ -419,6 +420,10 @@ BED_TEST(sums_slide_through_registers) {
 
 BED_TEST(sums_stay_in_registers) {
   check_all(b, "conv2d", STAY);
+}
+
+BED_TEST(sums_stay_in_registers_without_a_loop) {
+  check_all(b, "conv2d", WHOLE);
 }
 
 BED_TEST(images_by_spectra) {
