@@ -245,8 +245,9 @@ void gen_config_default(const gen_template *t, gen_config *c);
  * first that is valid for a problem serves it where nothing better is at hand; the last is the
  * default. False: there are at most i. */
 bool gen_config_base(const gen_template *t, size_t i, gen_config *c);
-/* gen_config_textbook -- the configuration that a textbook prints; false: the template names none */
-bool gen_config_textbook(const gen_template *t, gen_config *c);
+/* gen_config_textbook -- the i-th configuration that a textbook prints: the first that is valid for a
+ * problem is timed. False: there are at most i. */
+bool gen_config_textbook(const gen_template *t, size_t i, gen_config *c);
 /* gen_config_parse -- "BM=128,BN=64"; separated by commas or white space; parameters not named take
  * the template's default. Names that parameters and values had before are taken, too.
  *   err  ERR_USAGE  unknown parameter (suggests the nearest) or a value outside the space (lists

@@ -342,10 +342,10 @@ bool gen_config_base(const gen_template *t, size_t i, gen_config *c) {
   return i <= x->n_base;
 }
 
-bool gen_config_textbook(const gen_template *t, gen_config *c) {
+bool gen_config_textbook(const gen_template *t, size_t i, gen_config *c) {
   const tmpl *x = gen_tmpl(t);
-  *c = x->textbook ? *x->textbook : x->preset;
-  return x->textbook;
+  *c = i < x->n_textbook ? x->textbook[i] : x->preset;
+  return i < x->n_textbook;
 }
 
 bool gen_config_equal(const gen_template *t, const gen_config *a, const gen_config *b) {

@@ -222,7 +222,8 @@ typedef struct tmpl {
   gen_config preset;
   const gen_config *base; /* before the preset */
   size_t n_base;
-  const gen_config *textbook; /* NULL: no text prints one */
+  const gen_config *textbook; /* the first that is valid for a problem */
+  size_t n_textbook;          /* 0: no text prints one */
   const gen_suggested *untuned;
   size_t n_untuned;
   const char *kinds;          /* of data that finalists are timed on; NULL: the fills' own */

@@ -41,6 +41,9 @@ transpose cublas
 copy driver
 vector_add cub
 ripple textbook
+fhd textbook
+mri_q textbook
+cmp_mu textbook
 rgb_to_grey npp
 box_blur npp
 conv1d cudnn

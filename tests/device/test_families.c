@@ -6,10 +6,10 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(box_blur) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(gemm)            \
-  X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(radix_sort) X(reduce)     \
-  X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)                  \
-  X(segmented_sort) X(sgemm) X(stencil) X(transpose) X(vector_add)
+  X(argmax) X(box_blur) X(cmp_mu) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(fhd)   \
+  X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(mri_q)            \
+  X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
+  X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -116,6 +116,10 @@ static const struct {
     {"julia", "width=0 iterations=0"},
     {"julia", "width=2^16 iterations=2^30 accuracy=fma"},
     {"ripple", "dim=0"},
+    {"fhd", "m=0 nx=0"},
+    {"fhd", "m=2147483647 places=grid nx=2147483647 ny=32 nz=1 given=data reproducible=run"},
+    {"mri_q", "m=2147483647 nx=1 accuracy=fast"},
+    {"cmp_mu", "m=2^36 align=1"},
     {"ripple", "dim=2^16 accuracy=fast align=1"},
 };
 

@@ -142,6 +142,9 @@ static const struct {
      "point p = {};\n  p.x = __fmul_rn((float)(1 + column", "elements are wrong"},
     {"julia", "width=60 iterations=40 accuracy=fma", "fmaf(2.0f, __fmul_rn(",
      "fmaf(1.999f, __fmul_rn(", "elements are wrong"},
+    {"fhd", "m=20 nx=9", "fmaf(p.z, z, p.phase)", "fmaf(p.z, y, p.phase)", "re["},
+    {"mri_q", "m=20 nx=9", "u, -4.93479552f)", "u, -4.93f)", "re["},
+    {"cmp_mu", "m=20", "-iphi[c].e[e] * rd", "iphi[c].e[e] * rd", "imu["},
     /* with beta 0 C must not be read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };

@@ -93,13 +93,25 @@ int bench_case_add_launch(bench_case *x, rt_contender contender, const char *nam
   return 0;
 }
 
+/* err  why the last of them is not valid */
+static int first_valid(bench_case *x, const peer_kind *k, gen_config *c, err *e) {
+  int rc = 0;
+  for (size_t i = 0; k->config(x->place->t, i, c); i++) {
+    err_clear(e);
+    rc = gen_config_check(x->g, c, e);
+    if (!rc) {
+      return 0;
+    }
+  }
+  return rc;
+}
+
 static int open_peer(bench_case *x, const peer_kind *k, bench_entrant *n, err *e) {
   auto_str words = {0};
   if (!k->config) {
     return peer_open(k, x->place->t, &x->problem, x->place->device, &n->peer, e);
   }
-  k->config(x->place->t, &n->config);
-  TRY(gen_config_check(x->g, &n->config, e));
+  TRY(first_valid(x, k, &n->config, e));
   TRY(gen_config_words(x->g, &n->config, &words, e));
   TRY(load(x, &n->config, &n->loaded, e));
   n->peer = (peer){.contender = rt_loaded_contender(n->loaded), .loosest = 1};

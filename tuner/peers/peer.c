@@ -15,7 +15,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static bool serves(const peer_kind *k, const gen_template *t) {
   gen_config ignored;
   if (k->config) {
-    return k->config(t, &ignored);
+    return k->config(t, 0, &ignored);
   }
   for (const char *const *f = k->families; *f; f++) {
     if (!strcmp(*f, t->name)) {

@@ -26,9 +26,10 @@ typedef struct peer {
 typedef struct peer_kind {
   const char *name, *brief;
   const char *const *families; /* families that it supports; ends with NULL */
-  /* a configuration of the template instead of a library, on any device; false: it has none. The
-   * members below are NULL then, and so is `families` */
-  bool (*config)(const gen_template *t, gen_config *c);
+  /* configurations of the template instead of a library, on any device, of which the first that is
+   * valid for a problem is the peer; false: it has at most i. The members below are NULL then, and so
+   * is `families` */
+  bool (*config)(const gen_template *t, size_t i, gen_config *c);
   /* prepare -- called before the first open with all problems of a run; may be NULL. Without
    * problems and device: is the peer available on this machine? */
   int (*prepare)(const gen_template *t, const gen_problem *p, size_t n, const rt_info *info,

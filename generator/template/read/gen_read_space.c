@@ -7,7 +7,13 @@
 #include "gen_algorithms.h"
 #include "gen_read.h"
 
-enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 128, MAX_BASE = 16 };
+enum {
+  MAX_VALUES = 4096,
+  MAX_REQUIREMENTS = 256,
+  MAX_SUGGESTED = 128,
+  MAX_BASE = 16,
+  MAX_TEXTBOOK = 16
+};
 
 /* The template as a whole, where it has algorithms or none. */
 static const gen_algorithm whole = {NULL, NULL};
@@ -237,10 +243,24 @@ static void read_textbook(gen_reader *r) {
   if (!gen_enter(r, "textbook")) {
     return;
   }
-  gen_config *textbook = GEN_MAKE(r, gen_config, 1);
-  check_params(r, NULL, NULL, NULL);
-  read_changed(r, textbook);
+  const bool several = gen_enter_at(r, 1);
+  if (several) {
+    gen_leave(r);
+  }
+  const size_t n = several ? gen_bounded_list(r, "textbook", MAX_TEXTBOOK) : 1;
+  gen_config *textbook = GEN_MAKE(r, gen_config, n);
+  for (size_t i = 0; i < n; i++) {
+    if (several) {
+      gen_need_at(r, (int64_t)i + 1, "a configuration");
+    }
+    check_params(r, NULL, NULL, NULL);
+    read_changed(r, &textbook[i]);
+    if (several) {
+      gen_leave(r);
+    }
+  }
   r->t->textbook = textbook;
+  r->t->n_textbook = n;
   gen_leave(r);
 }
 

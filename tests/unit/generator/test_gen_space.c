@@ -167,12 +167,24 @@ TEST(a_textbook_configuration_differs_from_the_default) {
   street with = street_mini("default = {", "textbook = { MODE = 'wide' }, default = {", "");
   street without = street_mini("", "", "");
   auto_str text = {0};
-  assert_true(gen_config_textbook(with.t, &with.c));
+  assert_true(gen_config_textbook(with.t, 0, &with.c));
   gen_config_text(with.t, &with.c, &text);
   assert_string_equal(str_text(&text), "B=32,MODE=wide");
-  assert_false(gen_config_textbook(without.t, &without.c));
+  assert_false(gen_config_textbook(with.t, 1, &with.c));
+  assert_false(gen_config_textbook(without.t, 0, &without.c));
   street_close(&with);
   street_close(&without);
+}
+
+TEST(textbooks_may_print_several_configurations) {
+  street s =
+      street_mini("default = {", "textbook = { { MODE = 'wide' }, { B = 128 } }, default = {", "");
+  auto_str text = {0};
+  assert_true(gen_config_textbook(s.t, 0, &s.c) && gen_config_textbook(s.t, 1, &s.c));
+  gen_config_text(s.t, &s.c, &text);
+  assert_string_equal(str_text(&text), "B=128,MODE=plain");
+  assert_false(gen_config_textbook(s.t, 2, &s.c));
+  street_close(&s);
 }
 
 /* Advice is for the search; a base configuration serves without it. */
