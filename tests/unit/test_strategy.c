@@ -38,7 +38,7 @@ static size_t walk(const bed *b, const search_strategy *s, uint64_t seed, size_t
   return i;
 }
 
-SPACE_TEST(each_point_is_asked_exactly_once) {
+FEW_POINTS_TEST(each_point_is_asked_exactly_once) {
   size_t n = gen_space_count(b->space);
   size_t *points = calloc(n + 1, sizeof *points);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
@@ -84,7 +84,7 @@ SPACE_TEST(the_view_shows_the_space) {
 }
 
 /* Answers come late, out of order, or never; the space ends all the same. */
-SPACE_TEST(many_questions_may_be_open) {
+FEW_POINTS_TEST(many_questions_may_be_open) {
   enum { OPEN = 33 };
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
     uint8_t *seen = calloc(b->view.n, 1);
@@ -140,7 +140,7 @@ SPACE_TEST(known_points_are_a_head_start) {
 }
 
 /* Nothing works: every point is still tried once. */
-SPACE_TEST(a_space_of_failures_comes_to_its_end) {
+FEW_POINTS_TEST(a_space_of_failures_comes_to_its_end) {
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
     size_t n = 0, point;
     void *self = NULL;

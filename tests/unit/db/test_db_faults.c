@@ -304,7 +304,7 @@ static bool run_once(scratch *s, const scenario *c, long k) {
  * thousands of allocations parse one statement of the schema after the other, only each STRIDE-th
  * fails: that meets every statement, though not at every place. */
 static long for_all_k(scratch *s, bool forever, int rc) {
-  enum { DENSE = 250, STRIDE = 41 };
+  enum { DENSE = 250, STRIDE = 97 };
   long total = 0;
   for (int i = 0; i < N_SCENARIOS; i++) {
     auto_str file = {0};
