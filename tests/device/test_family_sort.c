@@ -33,7 +33,7 @@ BED_TEST(merge_sort_parts_are_right) {
       "PARTITION=block,STORE=direct",
       "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=7,NETWORK=odd_even,WAYS=4,BLOCK=64,ITEMS=7,"
       "PARTITION=block",
-      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=16,NETWORK=batcher,WARP_MERGE=shuffle,BLOCK=64,ITEMS=8,"
+      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WARP_MERGE=shuffle,BLOCK=64,ITEMS=4,"
       "PARTITION=block,VEC=2,LOADER=cp_async,STORE=warp,CACHE=streaming",
       "ALG=sample_sort,SORT_BLOCK=128,SORT_ITEMS=11,CLUSTER=4,CLUSTERS=7,SAMPLES=256,BINS=32",
   };

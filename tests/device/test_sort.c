@@ -392,7 +392,7 @@ BED_TEST(segments_are_sorted) {
       NULL};
   for (int i = 0; i < 4; i++) {
     const dtype t = types[(2 * i + 2) % 12];
-    keys k = {.type = t, .descending = i & 1, .end = (int)(8 * dtype_nbytes(t)), .n = 9000};
+    keys k = {.type = t, .descending = i & 1, .end = (int)(8 * dtype_nbytes(t)), .n = 5000};
     run r = {.value_bytes = i % 2 ? 8 : 4};
     open_run(b, &r, "segmented_sort",
              arena_format(&b->a, "n=%zu segments=%d dtype=%s value_bytes=%d order=%s", k.n,
