@@ -3,8 +3,8 @@
 -- PM x PN threads compute a matrix of C, each TM x TN elements of it in registers; a block computes GROUP matrices
 -- at a time. Small matrices are limited by memory bandwidth: with ALG=shared a block copies A and B of its group to
 -- shared memory as one run of vectors, whatever the size of a matrix is (if matrices are packed), STAGES deep; with
--- ALG=direct threads read them in place. With EXACT=1 the sizes are constants of the kernel, so that loops unroll and
--- divisions become multiplications.
+-- ALG=direct threads read them in place. With ALG=mma a block multiplies a matrix of doubles on tensor cores. With
+-- EXACT=1 the sizes are constants of the kernel, so that loops unroll and divisions become multiplications.
 
 -- Expressions that several places use.
 local NBYTES = "sel(dtype == 'f64', 8, 4)"
@@ -121,6 +121,29 @@ local SHARED = {
   source = "gemm_batched_shared.cu",
 }
 
+-- Tensor cores, of doubles: PM x PN are warps.
+local MMA = {
+  derive = {
+    { "COPY", "sel(min(align, pow2div(" .. A_ROWS .. ", 4), pow2div(" .. B_ROWS .. ", 4)) >= 2, 2, 1)" }, -- elements
+    { "M_TILES", "ceildiv(max(1, m), 16)" },
+    { "N_TILES", "ceildiv(max(1, n), 8)" },
+    { "K_WIDE", "roundup(k, 8)" },
+    { "A_SIZE", "sel(A_ALONG_K, 16 * M_TILES * (K_WIDE + 4), K_WIDE * (16 * M_TILES + 4))" },
+    { "SMEM", "8 * (A_SIZE + sel(B_ALONG_K, 8 * N_TILES * (K_WIDE + 4), K_WIDE * (8 * N_TILES + 4)))" },
+  },
+  require = {
+    { "ALG=mma needs dtype=f64 and compute capability 9.0", "dtype == 'f64' and dev_cc >= 90" },
+    { "reproducible=shape excludes ALG=mma: how tensor cores round is not documented", "not ONE_ORDER" },
+    { "ALG=mma needs k > 8, and m and n > 8", "k > 8 and m > 8 and n > 8" },
+    { "ALG=mma needs GROUP=1, KV=1, UNROLL=4, BLOCKS=0 and STORE=direct",
+      "GROUP == 1 and KV == 1 and UNROLL == 4 and BLOCKS == 0 and STORE == 'direct'" },
+    { "PM x PN warps exceed 16, or the 16 x 8 tiles of C", "PM * PN <= 16 and PM <= M_TILES and PN <= N_TILES" },
+    { "a warp has more than eight tiles of 16 x 8", "ceildiv(M_TILES, PM) * ceildiv(N_TILES, PN) <= 8" },
+    SMEM_OF_BLOCK,
+  },
+  source = "gemm_batched_mma.cu",
+}
+
 -- A thread's tile is large enough for any size, and accesses are of single elements.
 local BASE = {}
 for _, c in ipairs { { 4, 16, 1 }, { 8, 4, 1 }, { 16, 1, 1 }, { 16, 1, 2 }, { 16, 1, 4 }, { 16, 1, 8 } } do
@@ -150,6 +173,10 @@ local function suggest_threads(pm, pn, least, most)
   suggest(pm, pn, group, least, most, " and ta == 't'", { VEC = 1, KV = 4, PAD = 4 })
   suggest(pm, pn, group, least, most, " and ta == 't'", { VEC = 1, PAD = 1 })
   suggest(pm, pn, group, least, most, "", { VEC = 1 })
+end
+for _, c in ipairs { { 2, 2, 16, 32 }, { 2, 4, 32, 64 }, { 4, 4, 64, 128 } } do
+  SUGGESTED[#SUGGESTED + 1] = { ALG = "mma", PM = c[1], PN = c[2],
+    when = "dtype == 'f64' and min(m, n, k) > " .. c[3] .. " and max(m, n) <= " .. c[4] }
 end
 -- Fewer matrices than the device runs at a time: all the threads that help.
 suggest(16, 16, 1, 0, "max(2^16, m * n)", " and batch <= 2 * dev_sms and m * n >= 512", { VEC = 1 })
@@ -261,11 +288,12 @@ return {
   },
 
   space = {
-    { "ALG", { "shared", "direct" }, "how A and B are read: by way of shared memory, or in place" },
+    { "ALG", { "shared", "direct", "mma" },
+      "how A and B are read: by way of shared memory, in place, or (mma) from shared memory by tensor cores" },
     { "TILE", { 0, 1, 2, 4, 8 }, "sides of a thread's tile of C; 0: what m / PM and n / PN need",
       when = "ALG == 'direct'" },
-    { "PM", THREADS, "threads along the rows of a matrix of C" },
-    { "PN", THREADS, "threads along its columns" },
+    { "PM", THREADS, "threads along the rows of a matrix of C; with ALG=mma warps" },
+    { "PN", THREADS, "threads along its columns, likewise" },
     { "GROUP", GROUP_SIZES,
       "matrices that a block computes at a time" },
     { "KV", { 1, 2, 4 }, "steps along k at a time" },
@@ -285,7 +313,7 @@ return {
     { "N_NEEDED", "ceildiv(max(1, n), PN)" },
     { "TM", "sel(TILE == 0, M_NEEDED, TILE)" },
     { "TN", "sel(TILE == 0, N_NEEDED, TILE)" },
-    { "THREADS", "PM * PN" }, -- of a matrix
+    { "THREADS", "PM * PN * sel(ALG == 'mma', 32, 1)" }, -- of a matrix
     { "BLOCK", "roundup(THREADS * GROUP, 32)" },
     { "A_ALONG_K", "ta == 't'" },
     { "B_ALONG_K", "tb == 'n'" },
@@ -302,17 +330,17 @@ return {
   require = {
     { "PM * PN * GROUP threads exceed the device's threads per block", "BLOCK <= dev_threads_block" },
     { "a tile of m / PM x n / PN elements exceeds the registers of a thread",
-      "WIDTH // 4 * M_NEEDED * N_NEEDED <= 128 and REGISTERS <= 255" },
+      "ALG == 'mma' or WIDTH // 4 * M_NEEDED * N_NEEDED <= 128 and REGISTERS <= 255" },
     { "the tiles of PM * PN * GROUP threads exceed the registers of a block",
-      "roundup(BLOCK, 128) * min(REGISTERS, 255) <= dev_regs_block or PM * PN == 256" },
+      "ALG == 'mma' or roundup(BLOCK, 128) * min(REGISTERS, 255) <= dev_regs_block or PM * PN == 256" },
     { "PM threads waste too many on m rows: PM has to be 16, or to divide m (unless m % 4 > 0: nearly)",
-      "PM == 16 or (PM == 1 or sel(m % 4 == 0, m % PM == 0, 8 * PM * M_NEEDED <= 9 * m)) "
+      "ALG == 'mma' or PM == 16 or (PM == 1 or sel(m % 4 == 0, m % PM == 0, 8 * PM * M_NEEDED <= 9 * m)) "
         .. "and ceildiv(max(1, m), M_NEEDED) == PM", advice = true },
     { "PN threads waste too many on n columns: PN has to be 16, or to divide n (unless n % 4 > 0: nearly)",
-      "PN == 16 or (PN == 1 or sel(n % 4 == 0, n % PN == 0, 8 * PN * N_NEEDED <= 9 * n)) "
+      "ALG == 'mma' or PN == 16 or (PN == 1 or sel(n % 4 == 0, n % PN == 0, 8 * PN * N_NEEDED <= 9 * n)) "
         .. "and ceildiv(max(1, n), N_NEEDED) == PN", advice = true },
     { "the sides m / PM and n / PN of a thread's tile differ more than eightfold",
-      "M_NEEDED <= 8 * N_NEEDED and N_NEEDED <= 8 * M_NEEDED or m * n <= 256" },
+      "ALG == 'mma' or M_NEEDED <= 8 * N_NEEDED and N_NEEDED <= 8 * M_NEEDED or m * n <= 256" },
     { "PM * PN * GROUP threads leave more than an eighth of the warps' lanes idle",
       "8 * THREADS * GROUP >= 7 * BLOCK or GROUP == 1" },
     { "fewer than 64 threads per block need at most 32 matrices per multiprocessor",
@@ -324,7 +352,7 @@ return {
     { "KV > 1 needs A or B contiguous along k", "A_ALONG_K or B_ALONG_K or KV == 1" },
     { "UNROLL is not a multiple of KV", "UNROLL % KV == 0" },
     { "UNROLL is at least twice k (or SLICE)", "UNROLL == 4 or UNROLL < 2 * DEPTH", advice = "search" },
-    { "the unrolled loop exceeds the instruction cache", "UNROLL * M_NEEDED * N_NEEDED <= 4096" },
+    { "the unrolled loop exceeds the instruction cache", "ALG == 'mma' or UNROLL * M_NEEDED * N_NEEDED <= 4096" },
     { "BLOCKS blocks per multiprocessor exceed its threads, or leave none a second group",
       "BLOCKS == 0 or BLOCKS * dev_sms < " .. GROUPS .. " and BLOCK * BLOCKS <= dev_threads_sm" },
   },
@@ -333,7 +361,7 @@ return {
   base = BASE,
   untuned = SUGGESTED,
 
-  algorithms = { shared = SHARED, direct = DIRECT },
+  algorithms = { shared = SHARED, direct = DIRECT, mma = MMA },
 
   stages = {
     { kernel = "gemm_batched",

@@ -114,6 +114,15 @@ BED_TEST(gemm_base_tiles_are_right) {
   CHECK_PARTS(b, "gemm", 2, parts);
 }
 
+BED_TEST(gemm_batched_by_tensor_cores_is_right) {
+  static const part parts[] = {
+      {"m=33 n=20 k=41 batch=3 dtype=f64 ta=t beta_is=any", "ALG=mma,PM=2,PN=2"},
+      {"m=44 k=30 batch=2 dtype=f64 tb=t layout=pointers align=2 beta_is=1 bias=row act=relu",
+       "ALG=mma,PM=1,PN=3"}};
+  bed_needs(b, 90);
+  CHECK_PARTS(b, "gemm_batched", 0, parts);
+}
+
 DEVICE_TEST(gemm_batched_parts_are_right) {
   static const part parts[] = {
       {"m=16 batch=53 ta=t", "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,"
