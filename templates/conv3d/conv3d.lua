@@ -157,8 +157,8 @@ local SEPARABLE = marching("conv3d_separable.cu", {
     "((OUT_Y + 2 * ry) * (2 * rx + 1) + OUT_Y * (2 * ry + 2 * rz + 2)) * OUT_X <= 4096" },
 }, { "f", "fy", "fz" })
 
--- For sizes without a tuned result: marching blocks, as wide as the volume has columns for; large filters loop over
--- rows. The first that is valid counts.
+-- For sizes without a tuned result: marching blocks; large filters loop over rows. The first
+-- that is valid counts.
 local SUGGESTED = {}
 local function suggest(when, config)
   for _, vec in ipairs { 4, 2, 1 } do
@@ -170,31 +170,36 @@ local function suggest(when, config)
 end
 local function march(when, config)
   config.ALG = config.ALG or "register"
-  for _, shape in ipairs { { "MX > 64", 32, 1 }, { "MX > 32", 16, 2 }, { "true", 8, 4 } } do
+  for _, shape in ipairs { { "MX > 64", 32, 1 }, { "MX <= 64", 16, 2 } } do
     local one = { BLOCK_X = shape[2] }
     for name, value in pairs(config) do one[name] = value end
     one.BLOCK_Y = config.BLOCK_Y * shape[3]
     suggest("(" .. shape[1] .. ") and (" .. when .. ")", one)
   end
 end
-local LARGE = "MX * MY * MZ >= 2^21"
+-- The code has all taps.
+local function march_whole(when, config)
+  for _, unroll in ipairs { { "ry == 0", 1 }, { "ry == 1", 4 }, { "ry > 1", 8 } } do
+    local one = { UNROLL = unroll[2] }
+    for name, value in pairs(config) do one[name] = value end
+    march(unroll[1] .. " and " .. when, one)
+  end
+end
 local FULL = "rank == 'full'"
-march(FULL .. " and TAPS <= 27 and " .. LARGE,
-  { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, UNROLL = 8, PREFETCH = 3, RESIDENT = 2 })
-march(FULL .. " and TAPS <= 125 and " .. LARGE,
-  { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, UNROLL = 8, PREFETCH = 2, RESIDENT = 2 })
-march(FULL .. " and TAPS <= 343 and " .. LARGE,
-  { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 2, UNROLL = 8, PREFETCH = 2, RESIDENT = 2 })
-march(FULL .. " and TAPS <= 343",
-  { FILTER = "constant", BLOCK_Y = 4, OUT_Y = 2, UNROLL = 8, PREFETCH = 2, RESIDENT = 4 })
+local SMALL, LARGE = FULL .. " and MX * MY * MZ < 2^21", FULL .. " and MX * MY * MZ >= 2^21"
+march_whole(SMALL .. " and TAPS <= 27", { FILTER = "global", BLOCK_Y = 4, OUT_Y = 2, PREFETCH = 2, RESIDENT = 4 })
+march(SMALL .. " and TAPS <= 343",
+  { FILTER = "shared", BLOCK_Y = 4, OUT_Y = 2, UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
+march_whole(LARGE .. " and TAPS <= 125", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 2 })
+march_whole(LARGE .. " and TAPS <= 343", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 2, PREFETCH = 2, RESIDENT = 2 })
 for _, out in ipairs { 4, 2, 1 } do
   march(FULL .. " and TAPS * TAP_NBYTES <= 65536",
-    { FILTER = "constant", BLOCK_Y = 4, OUT_Y = out, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })
+    { FILTER = "constant", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })
 end
 for _, out in ipairs { 4, 2, 1 } do
   march("rank == 'separable'", { ALG = "separable", FILTER = "constant", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1,
     PREFETCH = 2, RESIDENT = 2 })
-  march("rank == 'separable'", { ALG = "separable", FILTER = "constant", BLOCK_Y = 4, OUT_Y = out, UNROLL = 1,
+  march("rank == 'separable'", { ALG = "separable", FILTER = "constant", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1,
     PREFETCH = 2, RESIDENT = 1 })
 end
 SUGGESTED[#SUGGESTED + 1] = { when = FULL, ALG = "tile_output", FILTER = "constant", BLOCK_X = 16, BLOCK_Y = 8,

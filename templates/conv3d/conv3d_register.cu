@@ -14,19 +14,15 @@ struct filter {
 #pragma unroll
     for (int i = 0; i < (KEPT ? TAPS : 0); i++) kept[i] = tap_at(f, i);
   }
-  template <bool CONSTANT>
-  __device__ __forceinline__ number at(int i) const {
-    return KEPT && CONSTANT ? kept[i] : tap_at(f, i);
-  }
+  __device__ __forceinline__ number at(int i) const { return KEPT ? kept[i] : tap_at(f, i); }
 };
 
-// Adds the products of a row with row j of the filter, of plane DEEP - 1 - k. WHOLE: j and k are constants.
-template <bool CONSTANT>
+// Adds the products of a row with row j of the filter, of plane DEEP - 1 - k.
 __device__ __forceinline__ void add_row(number (&sum)[OUT_X], const line &v, const filter &f, int k,
                                         int j) {
 #pragma unroll
   for (int i = 0; i < WIDE; i++) {
-    const number weight = f.at<CONSTANT>(((DEEP - 1 - k) * HIGH + j) * WIDE + i);
+    const number weight = f.at(((DEEP - 1 - k) * HIGH + j) * WIDE + i);
 #pragma unroll
     for (int o = 0; o < OUT_X; o++) sum[o] += weight * v.e[SHIFT + o + i];
   }
@@ -42,7 +38,7 @@ __device__ __forceinline__ void add_whole(const stored *plane, window &w, const 
     for (int k = 0; k < DEEP; k++) {
 #pragma unroll
       for (int o = 0; o < OUT_Y; o++) {
-        if (row - o >= 0 && row - o < HIGH) add_row<true>(w.sum[k][o], v, f, k, row - o);
+        if (row - o >= 0 && row - o < HIGH) add_row(w.sum[k][o], v, f, k, row - o);
       }
     }
   }
@@ -61,7 +57,7 @@ __device__ __forceinline__ void add_rows(const stored *plane, window &w, const f
     for (int k = 0; k < DEEP; k++) {
       if (!ALL && (unsigned)(first + k) >= (unsigned)n) continue;
 #pragma unroll
-      for (int o = 0; o < OUT_Y; o++) add_row<false>(w.sum[k][o], v[o], f, k, j);
+      for (int o = 0; o < OUT_Y; o++) add_row(w.sum[k][o], v[o], f, k, j);
     }
   }
 }
@@ -75,7 +71,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   const filter taps(f);
   convolve(from, {mx, my, mz, y, ldy}, depth, reinterpret_cast<stored *>(memory),
            [&](const stored *plane, window &w, int first, int n) {
-             if (DEEP > 1 && (first < 0 || first + 2 * RZ >= n)) {
+             // (Sums of results that are not the block's are not stored.)
+             if (!KEPT && DEEP > 1 && (first < 0 || first + 2 * RZ >= n)) {
                add_rows<false, 1>(plane, w, taps, first, n);
              } else if constexpr (WHOLE) {
                add_whole(plane, w, taps);

@@ -48,6 +48,7 @@ rgb_to_grey npp
 box_blur npp
 conv1d cudnn
 conv2d cudnn
+conv3d cudnn
 julia textbook
 coulomb textbook
 stencil textbook

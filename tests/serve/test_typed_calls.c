@@ -171,6 +171,34 @@ CONTEXT_TEST(stencil_computes) {
                         from, to, &f->err));
 }
 
+/* A filter of one tap, in either memory, of rows that are aligned or not, and taps along each axis. */
+CONTEXT_TEST(conv3d_computes) {
+  enum { N = 6, LD = 9, COUNT = N * N * LD };
+  static const float three[3] = {0, 3, 0};
+  float cube[27] = {0}, x[COUNT + 1], y[COUNT];
+  cube[13] = 27;
+  for (int i = 0; i <= COUNT; i++) {
+    x[i] = (float)i;
+  }
+  float *from = vector_new(f, x, COUNT + 1), *to = vector_new(f, x, COUNT);
+  float *f1 = vector_new(f, three, 3), *f3 = vector_new(f, cube, 27);
+  for (int way = 0; way < 6; way++) {
+    const int shift = way % 2, host = way / 2 == 1, product = way / 2 == 2;
+    const float *taps = product ? f1 : host ? cube : f3, *axis = product ? f1 : NULL;
+    OK(f,
+       tuned_conv3d(f->ctx, NULL, N, N, N, 1, 1, 1, "mirror", "f32", product ? "separable" : "full",
+                    host ? "host" : "device", from + shift, LD, taps, axis, axis, to, LD, &f->err));
+    OK(f, tuned_copy_to_host(f->ctx, y, to, sizeof y, &f->err));
+    for (int i = 0; i < N * N * N; i++) {
+      const int at = i / N * LD + i % N;
+      assert_true(y[at] == 27 * x[at + shift]);
+    }
+  }
+  REFUSED(f, TUNED_E_USAGE, "ldx is less than the columns of x",
+          tuned_conv3d(f->ctx, NULL, N, N, N, 1, 1, 1, "zero", "f32", "full", "device", from, N - 1,
+                       f3, NULL, NULL, to, LD, &f->err));
+}
+
 /* Two charges on a line, whose energies are added to what is there. */
 CONTEXT_TEST(coulomb_computes) {
   static const float atoms[] = {0, 0, 0, 2, 9, 0, 0, 6};

@@ -86,6 +86,9 @@ static int check_problem(const gen_template *t, const gen_problem *p, err *e) {
   if (is_word(t, p, "rank", "separable")) {
     return err_set(e, ERR_USAGE, "cuDNN has no separable filters");
   }
+  if (is_word(t, p, "taps", "host")) {
+    return err_set(e, ERR_USAGE, "cuDNN reads filters from the device's memory: taps=device");
+  }
   if (!strcmp(type, "f16") || !is_word(t, p, "ftype", type)) {
     return err_set(e, ERR_USAGE, "cuDNN has no convolution of %s with a filter of %s", type,
                    peer_word(t, p, "ftype"));
