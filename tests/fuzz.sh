@@ -64,9 +64,10 @@ run() { # TARGET WORD...: an option of the target, and its seeds
 mkdir -p $out/templates
 cp tests/fixtures/templates/*.lua templates/saxpy/saxpy.lua templates/copy/*.lua examples/*.cu $out/templates
 tests=$PWD/tests
-for target in ${*:-run template results expr texts database words}; do
+for target in ${*:-run graph template results expr texts database words}; do
   case $target in
   run) run fuzz_run "-dict=$tests/emu/ptx.dict" "$tests/emu/seeds" ;;
+  graph) run fuzz_graph "$tests/emu/seeds_graph" ;;
   template) run fuzz_template "$PWD/$out/templates" ;;
   results) run fuzz_results "$tests/unit/seeds" ;;
   words) run fuzz_words "$tests/cli/seeds_words" ;;

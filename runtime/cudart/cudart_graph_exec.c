@@ -8,8 +8,11 @@
 
 static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t g, unsigned long long flags) {
   CUDART_ENTER(c);
-  cudaGraphExec_t exec = calloc(1, sizeof *exec);
+  cudaGraphExec_t exec = g ? calloc(1, sizeof *exec) : NULL;
   *out = NULL;
+  if (!g) {
+    return cudart_leave(c, cudaErrorInvalidValue);
+  }
   if (exec) {
     *exec = (struct CUgraphExec_st){cudart_graph_copy(c, g), flags};
   }
@@ -43,8 +46,8 @@ cudaError_t emu_cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_
 }
 
 cudaError_t emu_cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags) {
-  *flags = exec->flags;
-  return cudaSuccess;
+  *flags = exec ? exec->flags : 0;
+  return exec ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t emu_cudaGraphExecDestroy(cudaGraphExec_t exec) {
@@ -95,7 +98,7 @@ cudaError_t emu_cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 cudaError_t emu_cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
                                         unsigned enabled) {
   CUDART_ENTER(c);
-  cudaGraphNode_t own = cudart_graph_find(exec->graph, node);
+  cudaGraphNode_t own = exec && node ? cudart_graph_find(exec->graph, node) : NULL;
   if (own) {
     own->disabled = !enabled;
   }
@@ -105,7 +108,7 @@ cudaError_t emu_cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t no
 cudaError_t emu_cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
                                         unsigned *enabled) {
   CUDART_ENTER(c);
-  const cudaGraphNode_t own = cudart_graph_find(exec->graph, node);
+  const cudaGraphNode_t own = exec && node ? cudart_graph_find(exec->graph, node) : NULL;
   *enabled = own && !own->disabled;
   return cudart_leave(c, own ? cudaSuccess : cudaErrorInvalidValue);
 }
@@ -145,7 +148,7 @@ cudaError_t emu_cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t g,
                                     cudaGraphExecUpdateResultInfo *info) {
   cudaGraphNode_t wrong = NULL;
   CUDART_ENTER(c);
-  const cudaError_t error = update(c, exec->graph, g, &wrong);
+  const cudaError_t error = exec && g ? update(c, exec->graph, g, &wrong) : cudaErrorInvalidValue;
   *info = (cudaGraphExecUpdateResultInfo){.errorNode = wrong};
   info->result = error == cudaErrorGraphExecUpdateFailure ? cudaGraphExecUpdateErrorTopologyChanged
                  : error                                  ? cudaGraphExecUpdateError

@@ -195,7 +195,7 @@ cudaError_t emu_cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t g,
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 #define ASK(node, wanted)                                                                          \
-  if ((node)->work.type != (wanted)) {                                                             \
+  if (!(node) || (node)->work.type != (wanted)) {                                                  \
     return cudaErrorInvalidValue;                                                                  \
   }
 
@@ -258,7 +258,7 @@ cudaError_t emu_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *freed)
 
 static cudaError_t change(cudaGraphExec_t exec, cudaGraphNode_t node, cudart_work w) {
   CUDART_ENTER(c);
-  cudaGraphNode_t changed = exec ? cudart_graph_find(exec->graph, node) : node;
+  cudaGraphNode_t changed = exec && node ? cudart_graph_find(exec->graph, node) : node;
   if (!changed || changed->work.type != w.type) {
     return cudart_leave(c, cudaErrorInvalidValue);
   }

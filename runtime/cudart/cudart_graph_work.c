@@ -67,6 +67,11 @@ static bool has_condition(cudart *c, const struct cudaConditionalNodeParams *p) 
          rt_emu_range_at(c->d, p->handle, &range) && range.alive;
 }
 
+static bool can_fill(const struct cudaMemsetParams *p) {
+  const unsigned size = p->elementSize;
+  return (size == 1 || size == 2 || size == 4) && p->width <= SIZE_MAX / 4;
+}
+
 cudaError_t cudart_work_copy(cudart *c, cudart_work *to, const cudart_work *from) {
   cudart_work made = *from;
   cudaError_t error = cudaSuccess;
@@ -76,6 +81,10 @@ cudaError_t cudart_work_copy(cudart *c, cudart_work *to, const cudart_work *from
     made.child = made.child ? cudart_graph_copy(c, made.child) : NULL;
     error = made.child ? cudaSuccess : cudaErrorInvalidValue;
     break;
+  case cudaGraphNodeTypeMemset:
+    error = can_fill(&made.fill) ? cudaSuccess : cudaErrorInvalidValue;
+    break;
+  case cudaGraphNodeTypeHost: error = made.host.fn ? cudaSuccess : cudaErrorInvalidValue; break;
   case cudaGraphNodeTypeConditional:
     error =
         has_condition(c, &made.condition) ? copy_bodies(c, &made.condition) : cudaErrorInvalidValue;
@@ -126,25 +135,31 @@ cudaError_t cudart_work_replace(cudart *c, cudart_work *w, const cudart_work *by
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* Elements of 2 and 4 bytes are filled by a row that the host makes. */
+/* Elements of 2 and 4 bytes are copied from the host, `nbytes` of them at `to`. */
+static int fill_row(cudart *c, rt_ptr to, size_t nbytes, const struct cudaMemsetParams *p, err *e) {
+  uint32_t piece[1024];
+  const uint32_t v = p->elementSize == 2 ? (p->value & 0xffff) * 0x10001 : p->value;
+  for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
+    piece[i] = v;
+  }
+  int rc = 0;
+  for (size_t at = 0; at < nbytes && !rc; at += sizeof piece) {
+    const size_t n = nbytes - at < sizeof piece ? nbytes - at : sizeof piece;
+    rc = c->d->ops->copy_in(c->d, to + at, piece, n, NULL, e);
+  }
+  return rc;
+}
+
 static cudaError_t fill(cudart *c, const struct cudaMemsetParams *p) {
   const size_t nbytes = p->width * p->elementSize;
   err e = {0};
+  int rc = 0;
   if (p->elementSize == 1) {
     return emu_cudaMemset2D(p->dst, p->pitch, (int)p->value, p->width, p->height);
   }
-  char *row = malloc(nbytes + 1);
-  if (!row) {
-    return cudaErrorMemoryAllocation;
+  for (size_t y = 0; y < p->height && nbytes && !rc; y++) {
+    rc = fill_row(c, cudart_address(p->dst) + y * p->pitch, nbytes, p, &e);
   }
-  for (size_t i = 0; i < p->width; i++) {
-    memcpy(row + i * p->elementSize, &p->value, p->elementSize);
-  }
-  int rc = 0;
-  for (size_t y = 0; y < p->height && !rc; y++) {
-    rc = c->d->ops->copy_in(c->d, cudart_address(p->dst) + y * p->pitch, row, nbytes, NULL, &e);
-  }
-  free(row);
   if (rc) {
     cudart_finding(&e, "a memset node of a graph");
   }
