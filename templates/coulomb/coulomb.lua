@@ -46,36 +46,51 @@ local function direct()
     local args = join(general, { list, { "i64", "PITCH" }, "energy" })
     local pairs_all = "(GROUPS * " .. COUNT .. ")"
     local blocks = "sel(FILL == 0, GROUPS, min(dev_sms * FILL, ceildiv(" .. pairs_all .. ", 32)))"
+    local function flat(finish, grid, more)
+      return { kernel = "coulomb", when = when .. " and MAP == 'flat' and FINISH == '" .. finish .. "'", grid = grid,
+        block = { "BLOCK_X", "BLOCK_Y" }, args = join(args, more) }
+    end
     return
       { kernel = "coulomb", when = when .. " and MAP == 'grid'", block = { "BLOCK_X", "BLOCK_Y" }, args = args,
         grid = { "ceildiv(nx, BLOCK_X * sel(AXIS == 'x', POINTS, 1))",
           "ceildiv(ny, BLOCK_Y * sel(AXIS == 'y', POINTS, 1))", "ceildiv(nz, sel(AXIS == 'z', POINTS, 1))" } },
-      { kernel = "coulomb", when = when .. " and MAP == 'flat'", block = { "BLOCK_X", "BLOCK_Y" }, grid = blocks,
-        args = join(args, { { "i64", pairs_all }, { "i64", "ceildiv(" .. pairs_all .. ", " .. blocks .. ")" } }) }
+      flat("atomics", blocks, { { "i64", pairs_all }, { "i64", "ceildiv(" .. pairs_all .. ", " .. blocks .. ")" } }),
+      flat("parts", "GROUPS * PARTS", { { "u32", "GROUPS" }, { "i32", "ceildiv(n, PARTS)" }, "partial" })
   end
-  local soa_grid, soa_flat = launch("ATOMS == 'soa'", "parts")
-  local grid, flat = launch("ATOMS ~= 'soa'", "atoms")
+  local soa_grid, soa_flat, soa_parts = launch("ATOMS == 'soa'", "arrays")
+  local grid, flat, parts = launch("ATOMS ~= 'soa'", "atoms")
   return {
     derive = {
       { "COLUMNS", "sel(AXIS == 'x', ceildiv(nx, POINTS), nx) * sel(AXIS == 'y', ceildiv(ny, POINTS), ny) "
         .. "* sel(AXIS == 'z', ceildiv(nz, POINTS), nz)" },
       { "GROUPS", "ceildiv(COLUMNS, BLOCK_X * BLOCK_Y)" },
       { "PITCH", "roundup(n, 4)" },
+      -- of the atoms, with FINISH=parts
+      { "PARTS", "max(1, min(ceildiv(n, 32), ceildiv(dev_sms * FILL, max(1, GROUPS))))" },
     },
     require = {
       { "ALG=coarse has several points a thread", "ALG == 'gather' or POINTS > 1" },
       { "a block of MAP=grid is one point thick", "MAP == 'flat' or POINTS == 1 or AXIS ~= 'z' or PLACE == 'adjacent'" },
       { "there are more columns of points than a grid may have", "MAP == 'grid' or COLUMNS < 2^31 - 1024" },
+      { "FINISH=parts needs FILL", "FINISH == 'atomics' or FILL > 0" },
+      { "FINISH=parts has all atoms in one launch", "FINISH == 'atomics' or ATOMS ~= 'constant'" },
       { "CHUNK atoms exceed the shared memory of a block", "ATOMS ~= 'shared' or CHUNK <= 2048" },
       { "UNROLL * POINTS exceeds 128", "UNROLL * POINTS <= 128" },
       { "MIXED needs UNROLL * POINTS to be a multiple of 16", "MIXED == 0 or UNROLL * POINTS % 16 == 0" },
+      { "MIXED and SKIP are of ROOT=rsqrt", "ROOT == 'rsqrt' or MIXED == 0 and SKIP == 0" },
     },
     source = "coulomb_direct.cu",
-    workspace = { { "parts", "f32", "sel(ATOMS == 'soa', 4 * PITCH, 0)" } },
+    workspace = {
+      { "arrays", "f32", "sel(ATOMS == 'soa', 4 * PITCH, 0)" },
+      { "partial", "f32", "sel(FINISH == 'parts' and PARTS > 1, PARTS * " .. POINTS_ALL .. ", 0)" },
+    },
     stages = {
       { kernel = "coulomb_split", when = "ATOMS == 'soa' and " .. SOME, grid = "ceildiv(n, 256)", block = 256,
-        early = "EARLY", args = { { "i32", "n" }, "atoms", { "i64", "PITCH" }, "parts" } },
-      chunks { soa_grid, soa_flat, grid, flat },
+        early = "EARLY", args = { { "i32", "n" }, "atoms", { "i64", "PITCH" }, "arrays" } },
+      chunks { soa_grid, soa_flat, soa_parts, grid, flat, parts },
+      { kernel = "coulomb_finish", when = "FINISH == 'parts' and PARTS > 1 and " .. SOME, overlap = "EARLY",
+        grid = "ceildiv(" .. POINTS_ALL .. ", 256)", block = 256,
+        args = { { "i64", POINTS_ALL }, { "i32", "PARTS" }, "partial", "energy" } },
     },
   }
 end
@@ -84,8 +99,8 @@ local DIRECT = direct()
 -- ---- bins ---------------------------------------------------------------------------------------
 
 local function bins_along(n) return ("ceildiv(%s + 2 * %s, SIDE)"):format(n, HALO) end
-local function of_atoms(kernel, when, args)
-  return { kernel = kernel, when = SOME .. " and " .. when, grid = "ceildiv(n, 256)", block = 256,
+local function of_atoms(kernel, when, args, overlap)
+  return { kernel = kernel, when = SOME .. " and " .. when, overlap = overlap, grid = "ceildiv(n, 256)", block = 256,
     args = join(GRID, { { "i32", HALO }, { "i32", "n" }, "atoms" }, args) }
 end
 local PACKED, SLOTS = "BINS == 'packed'", "BINS == 'slots'"
@@ -106,7 +121,7 @@ local BINS = {
       .. "* ceildiv(nz, sel(AXIS == 'z', POINTS, 32 // LANES_X))" },
   },
   require = {
-    { "ALG=bins needs a cutoff", "reach > 0" },
+    { "ALG=bins needs a cutoff", "range == 'cutoff'" },
     { "points of ALG=bins are in lines along y or z", "AXIS ~= 'x'" },
     { "points of ALG=bins are adjacent", "PLACE == 'adjacent'" },
     { "there are more than 2^30 bins, or 2^31 places in them", "NUMBERS <= 2^30 and PLACES < 2^31" },
@@ -117,22 +132,23 @@ local BINS = {
   },
   source = "coulomb_bins.cu",
   workspace = {
-    { "begin", "u32", "NUMBERS" }, { "taken", "u32", 1 }, { "rank", "u32", "sel(" .. PACKED .. ", n, 0)" },
+    { "begin", "u32", "NUMBERS + 1" }, -- and a counter of what is taken
+    { "rank", "u32", "sel(" .. PACKED .. ", n, 0)" },
     { "sorted", "f32", "4 * PLACES" }, { "spilled", "f32", "sel(" .. PACKED .. ", 0, 4 * n)" },
   },
   stages = {
-    { memset = "begin", value = 0, nbytes = "4 * NUMBERS", when = SOME },
-    { memset = "taken", value = 0, nbytes = 4, when = SOME },
+    { memset = "begin", value = 0, nbytes = "4 * (NUMBERS + 1)", when = SOME },
     of_atoms("coulomb_count", PACKED, { "begin", "rank" }),
-    { kernel = "coulomb_layout", when = SOME .. " and " .. PACKED, grid = "ceildiv(BIN_ROWS, 8)", block = 256,
-      args = { { "i32", "BINS_X" }, { "i32", "BIN_ROWS" }, "begin", "taken" } },
-    of_atoms("coulomb_sort", PACKED, { "begin", "rank", "sorted" }),
+    { kernel = "coulomb_layout", when = SOME .. " and " .. PACKED, grid = "ceildiv(BIN_ROWS, 8)", block = 256, overlap = "EARLY",
+      args = { { "i32", "BINS_X" }, { "i32", "BIN_ROWS" }, "begin", { "i64", "NUMBERS" } } },
+    of_atoms("coulomb_sort", PACKED, { "begin", "rank", "sorted" }, "EARLY"),
     { kernel = "coulomb_order", when = SOME .. " and reproducible ~= 'any'", grid = "ceildiv(NUMBERS, 256)", block = 256,
-      args = { { "i32", "BINS_X" }, { "i64", "NUMBERS" }, "begin", "sorted" } },
+      overlap = "EARLY", args = { { "i32", "BINS_X" }, { "i64", "NUMBERS" }, "begin", "sorted" } },
     { memset = "sorted", value = 126, nbytes = "16 * PLACES", when = SOME .. " and " .. SLOTS }, -- 8e37
-    of_atoms("coulomb_slots", SLOTS, { "begin", "taken", "sorted", "spilled" }),
-    { kernel = "coulomb", when = SOME, grid = "ceildiv(BOXES, WARPS)", block = "32 * WARPS",
-      args = join(GENERAL, { { "i32", HALO }, "begin", "sorted", "taken", "spilled", "energy", { "u32", "BOXES" } }) },
+    of_atoms("coulomb_slots", SLOTS, { "begin", { "i64", "NUMBERS" }, "sorted", "spilled" }),
+    { kernel = "coulomb", when = SOME, grid = "ceildiv(BOXES, WARPS)", block = "32 * WARPS", overlap = "EARLY",
+      args = join(GENERAL, { { "i32", HALO }, "begin", { "i64", "NUMBERS" }, "sorted", "spilled", "energy",
+        { "u32", "BOXES" } }) },
   },
 }
 
@@ -150,28 +166,33 @@ local function divides(points, axis)
 end
 local MANY = "reach > 0 and n > 512 and " .. POINTS_ALL .. " * n > 2^27 and "
 for _, points in ipairs { 8, 4, 2, 1 } do
-  local unroll = math.min(16 // points, 4)
-  suggest(MANY .. (points > 1 and divides(points, "z") or "nz > 1"),
-    { ALG = "bins", AXIS = "z", POINTS = points, UNROLL = unroll, LANES_X = 8 })
+  local when = MANY .. ("%s >= %d and "):format(POINTS_ALL, points > 1 and points * 2^16 or 0)
+  local bins = { ALG = "bins", AXIS = "z", POINTS = points, UNROLL = 16 // points, LANES_X = 8, SKIP = 1 }
+  suggest(when .. (points > 1 and divides(points, "z") or "nz > 1"), bins)
   if points > 1 then
-    suggest(MANY .. "nz == 1 and " .. divides(points, "y"),
-      { ALG = "bins", AXIS = "y", POINTS = points, UNROLL = unroll, LANES_X = 32 })
+    suggest(when .. "nz == 1 and " .. divides(points, "y"),
+      { ALG = "bins", AXIS = "y", POINTS = points, UNROLL = 16 // points, LANES_X = 32, SKIP = 1 })
   end
 end
+-- Lines of 8 points where there are pairs enough; small blocks where there are few lines.
 for _, points in ipairs { 8, 4, 2 } do
   for _, axis in ipairs { "z", "y", "x" } do
-    local function lines(fill, mixed)
-      suggest(("n > 64 and %s >= %d and %s"):format(POINTS_ALL, points * 512, divides(points, axis)),
-        { ALG = "coarse", AXIS = axis, POINTS = points, PLACE = axis == "x" and "apart" or "adjacent",
-          UNROLL = 16 // points, MAP = "flat", ATOMS = "shared", CHUNK = 256, BLOCK_X = 128, FILL = fill, MIXED = mixed })
+    local when = ("n > 64 and %s >= %d and %s * n >= %d and %s"):format(POINTS_ALL, points * 512, POINTS_ALL,
+      points * 2^21, divides(points, axis))
+    local function lines(condition, block, fill, mixed, finish)
+      suggest(when .. condition, { ALG = "coarse", AXIS = axis, POINTS = points,
+        PLACE = axis == "x" and "apart" or "adjacent", UNROLL = 16 // points, MAP = "flat", ATOMS = "shared", CHUNK = 256,
+        BLOCK_X = block, FILL = fill, MIXED = mixed, FINISH = finish or "atomics" })
     end
-    lines(8, 3)
-    lines(0, 3) -- where results are reproducible
-    lines(0, 0)
+    lines((" and %s < %d"):format(POINTS_ALL, points * 2^13), 32, 16, 3)
+    lines("", 128, 8, 3)
+    lines("", 128, 8, 3, "parts") -- where results are reproducible
+    lines("", 128, 0, 0)
   end
 end
-for fill = 16, 0, -16 do
-  suggest("n > 64", { ALG = "gather", MAP = "flat", ATOMS = "shared", CHUNK = 256, UNROLL = 8, BLOCK_X = 64, FILL = fill })
+for _, way in ipairs { { 16, "atomics" }, { 16, "parts" }, { 0, "atomics" } } do
+  suggest("n > 64", { ALG = "gather", MAP = "flat", ATOMS = "shared", CHUNK = 256, UNROLL = 8, BLOCK_X = 64, FILL = way[1],
+    FINISH = way[2] })
 end
 
 local DEPTH = "max(0.5 * nz, 40 * n / max(1, nx * ny))" -- of the box that test data are in, of the density of water
@@ -195,6 +216,7 @@ return {
     { "nz", 0, 65535, default = 1, brief = "planes" },
     { "n", 0, 2^30, default = "max(1, nx * ny * nz // 80)", brief = "atoms" },
     { "reach", 0, 2^15, default = 0, brief = "grid steps that the cutoff is at most; 0: all pairs count" },
+    { "range", { "all", "cutoff" }, default = "sel(reach > 0, 'cutoff', 'all')", brief = "all pairs, or those within a cutoff" },
     { "align", { 4, 2, 1 }, default = 4, brief = "floats that atoms is aligned to" },
     { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
       brief = "run: the same bits in every launch on a device; shape: of a point also whatever the rest of the grid and "
@@ -217,7 +239,8 @@ return {
 
   call = { "nx", "ny", "nz", "spacing", "x0", "y0", "z0", "n", "atoms", "cutoff", "soften", "energy",
     -- rounded up
-    reach = "max(0, cutoff // spacing) + sel(max(0, cutoff // spacing) * spacing < cutoff, 1, 0)", align = "pow2div(atoms // 4, 4)" },
+    reach = "max(0, cutoff // spacing) + sel(max(0, cutoff // spacing) * spacing < cutoff, 1, 0)",
+    range = "sel(cutoff > 0, 'cutoff', 'all')", align = "pow2div(atoms // 4, 4)" },
   call_require = {
     { "spacing is above 0", "spacing > 0" },
     { "cutoff is at least 0", "cutoff >= 0" },
@@ -235,6 +258,8 @@ return {
     { "FILL", { 0, 1, 2, 4, 8, 16 },
       "blocks per multiprocessor that share all pairs evenly; 0: a block has all atoms of its points",
       when = "MAP == 'flat'" },
+    { "FINISH", { "atomics", "parts" }, "how such blocks' sums meet: by atomics, or added in order by another launch",
+      when = "MAP == 'flat'" },
     { "ATOMS", { "global", "constant", "shared", "soa" },
       "the memory that atoms are read from; soa: global, an array for each coordinate", when = "ALG ~= 'bins'" },
     { "CHUNK", { 64, 128, 256, 512, 1024, 2048, 4096 }, "atoms of a launch in constant memory, or of a tile",
@@ -245,32 +270,35 @@ return {
     { "UNROLL", { 1, 2, 4, 8, 16, 32 }, "atoms of an iteration", when = "ALG ~= 'scatter'" },
     { "MIXED", { 0, 1, 2, 3, 4, 5 }, "of 16 roots, those without the special function unit",
       when = "ALG ~= 'scatter'" },
+    { "ROOT", { "rsqrt", "divide" }, "q times the reciprocal root, or divided by the root",
+      when = "ALG == 'gather' or ALG == 'coarse'" },
     { "SKIP", { 0, 1 }, "1: no root where all points of a warp are beyond the cutoff",
-      when = "reach > 0 and ALG ~= 'scatter'" },
+      when = "range == 'cutoff' and ALG ~= 'scatter'" },
   },
 
   derive = {
-    { "CUT", "reach > 0" }, { "ALIGN", "align" },
+    { "CUT", "range == 'cutoff'" }, { "ALIGN", "align" },
     { "CHUNKS", "sel(ATOMS == 'constant', max(1, ceildiv(n, CHUNK)), 1)" },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
   require = {
+    { "range=cutoff has a reach, range=all none", "(range == 'cutoff') == (reach > 0)" },
     { "BLOCK_X * BLOCK_Y exceeds the device's threads per block", "BLOCK_X * BLOCK_Y <= dev_threads_block" },
     { "a block has at least a warp of threads", "BLOCK_X * BLOCK_Y >= 32" },
     { "CHUNK makes more launches than a loop may have", "CHUNKS <= 8192" },
-    { "reproducible=run and shape exclude atomics", "reproducible == 'any' or ALG ~= 'scatter' and FILL == 0" },
+    { "reproducible=run and shape exclude atomics", "reproducible == 'any' or ALG ~= 'scatter' and (FILL == 0 or FINISH == 'parts')" },
     -- one order of atoms and of additions
-    { "reproducible=shape excludes bins, constant memory, MIXED, and lines other than along z",
-      "reproducible ~= 'shape' or ALG ~= 'bins' and ATOMS ~= 'constant' and MIXED == 0 and AXIS == 'z'" },
+    { "reproducible=shape excludes FILL, bins, constant memory, MIXED, and lines other than along z",
+      "reproducible ~= 'shape' or FILL == 0 and ALG ~= 'bins' and ATOMS ~= 'constant' and MIXED == 0 and AXIS == 'z'" },
     { "copies to constant memory need aligned atoms", "ATOMS ~= 'constant' or align == 4" },
   },
 
-  default = { ALG = "gather", POINTS = 1, AXIS = "z", PLACE = "adjacent", MAP = "grid", FILL = 0, ATOMS = "global", CHUNK = 256,
-    BLOCK_X = 128, BLOCK_Y = 1, UNROLL = 1, MIXED = 0, SKIP = 0 },
-  -- four points that are blockDim.x apart, atoms in constant memory
+  default = { ALG = "gather", POINTS = 1, AXIS = "z", PLACE = "adjacent", MAP = "grid", FILL = 0, FINISH = "atomics", ATOMS = "global", CHUNK = 256,
+    BLOCK_X = 128, BLOCK_Y = 1, UNROLL = 1, MIXED = 0, ROOT = "rsqrt", SKIP = 0 },
+  -- four points that are blockDim.x apart, atoms in constant memory, charges divided by roots
   textbook = { ALG = "coarse", POINTS = 4, AXIS = "x", PLACE = "apart", MAP = "grid", ATOMS = "constant", CHUNK = 4096,
-    BLOCK_X = 32, BLOCK_Y = 4 },
+    BLOCK_X = 32, BLOCK_Y = 4, ROOT = "divide" },
   untuned = SUGGESTED,
 
   algorithms = { scatter = SCATTER, gather = DIRECT, coarse = DIRECT, bins = BINS },

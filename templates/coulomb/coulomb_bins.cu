@@ -47,6 +47,7 @@ coulomb_count(int nx, int ny, int nz, float spacing, float x0, float y0, float z
               const float *atoms, unsigned *begin, unsigned *rank) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
   const int i = blockIdx.x * 256 + threadIdx.x;
+  pdl_wait();
   if (i >= n) return;
   const long long bin = bin_of(g, bins_of(g, halo), halo, load_atom(atoms, i));
   if (bin >= 0) rank[i] = atomicAdd(begin + bin, 1u);
@@ -63,14 +64,15 @@ __device__ __forceinline__ unsigned scan_lanes(unsigned n, int lane) {
 
 // Counts become beginnings. A warp lays out a row of bins; rows lie in the order in which their warps ask.
 extern "C" __global__ void __launch_bounds__(256)
-coulomb_layout(int row_bins, int rows, unsigned *begin, unsigned *taken) {
+coulomb_layout(int row_bins, int rows, unsigned *begin, long long numbers) {
   const int lane = threadIdx.x % 32, row = blockIdx.x * 8 + threadIdx.x / 32;
+  pdl_wait();
   if (row >= rows) return;
   unsigned *const of = begin + (long long)row * (row_bins + 1);
   unsigned all = 0;
   for (int x = lane; x < row_bins; x += 32) all += of[x];
   all = __shfl_sync(ALL, scan_lanes(all, lane), 31);
-  unsigned first = lane == 0 && all > 0 ? atomicAdd(taken, all) : 0;
+  unsigned first = lane == 0 && all > 0 ? atomicAdd(begin + numbers, all) : 0;
   first = __shfl_sync(ALL, first, 0);
   for (int x = lane; x - lane <= row_bins; x += 32) {
     const unsigned count = x < row_bins ? of[x] : 0, upto = scan_lanes(count, lane);
@@ -84,6 +86,7 @@ coulomb_sort(int nx, int ny, int nz, float spacing, float x0, float y0, float z0
              const float *atoms, const unsigned *begin, const unsigned *rank, float4 *sorted) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
   const int i = blockIdx.x * 256 + threadIdx.x;
+  pdl_wait();
   if (i >= n) return;
   const float4 a = load_atom(atoms, i);
   const long long bin = bin_of(g, bins_of(g, halo), halo, a);
@@ -111,9 +114,10 @@ __device__ __forceinline__ void sift(float4 *heap, unsigned n, unsigned at, floa
 
 // Sorts the atoms of each bin, which have come in any order. A thread a bin: of most there are few.
 extern "C" __global__ void __launch_bounds__(256)
-coulomb_order(int row_bins, long long beginnings, const unsigned *begin, float4 *sorted) {
+coulomb_order(int row_bins, long long numbers, const unsigned *begin, float4 *sorted) {
   const long long i = blockIdx.x * 256ll + threadIdx.x;
-  if (i >= beginnings || i % (row_bins + 1) == row_bins) return;
+  pdl_wait();
+  if (i >= numbers || i % (row_bins + 1) == row_bins) return;
   float4 *const heap = sorted + begin[i];
   const unsigned n = begin[i + 1] - begin[i];
   for (unsigned at = n / 2; at > 0; at--) sift(heap, n, at - 1, heap[at - 1]);
@@ -128,9 +132,10 @@ coulomb_order(int row_bins, long long beginnings, const unsigned *begin, float4 
 // Empty slots hold atoms that are far from all points.
 extern "C" __global__ void __launch_bounds__(256)
 coulomb_slots(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, int halo, int n,
-              const float *atoms, unsigned *held, unsigned *spilled_n, float4 *slots, float4 *spilled) {
+              const float *atoms, unsigned *held, long long numbers, float4 *slots, float4 *spilled) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
   const int i = blockIdx.x * 256 + threadIdx.x;
+  pdl_wait();
   if (i >= n) return;
   const float4 a = load_atom(atoms, i);
   const long long bin = bin_of(g, bins_of(g, halo), halo, a);
@@ -139,7 +144,7 @@ coulomb_slots(int nx, int ny, int nz, float spacing, float x0, float y0, float z
   if (slot < CAPACITY) {
     slots[bin * CAPACITY + slot] = a;
   } else {
-    spilled[atomicAdd(spilled_n, 1u)] = a;
+    spilled[atomicAdd(held + numbers, 1u)] = a;
   }
 }
 @ end
@@ -257,7 +262,7 @@ __device__ __forceinline__ void gather_bins(gatherer &to, const bins &n, int hal
 
 extern "C" __global__ void __launch_bounds__(32 * WARPS)
 coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, float soften, float cutoff, int halo,
-        const unsigned *begin, const float4 *sorted, const unsigned *spilled_n, const float4 *spilled, float *energy,
+        const unsigned *begin, long long numbers, const float4 *sorted, const float4 *spilled, float *energy,
         unsigned boxes) {
   __shared__ float4 lists[WARPS * LIST];
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);
@@ -273,9 +278,10 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   const column p = column_of(g, low[0] + lane % LANES_X, low[1] + (AXIS == AXIS_y ? 0 : v),
                              low[2] + (AXIS == AXIS_z ? 0 : v), 1);
   float sum[POINTS] = {};
+  pdl_wait();
   gatherer to = {g, p, b, lists + warp * LIST, sum, 0};
   gather_bins(to, bins_of(g, halo), halo, begin, sorted, lane);
-  if constexpr (BINS == BINS_slots) to.take_all(spilled, 0, *spilled_n, lane);
+  if constexpr (BINS == BINS_slots) to.take_all(spilled, 0, begin[numbers], lane);
   if (to.held > 0) to.add(to.held);
   add_energies<false>(p, sum, energy);
 }

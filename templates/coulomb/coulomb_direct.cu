@@ -90,6 +90,37 @@ __device__ __forceinline__ column column_at(const lattice &g, unsigned task) {
   return p;
 }
 
+@ if FINISH == "parts" then
+// Each block the columns of a group and a part of the atoms; where there are several parts, sums go to `partial`, of
+// which each part has a copy of the grid.
+extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
+coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, float soften, float cutoff, int n,
+        const float *atoms, long long pitch, float *energy, unsigned groups, int share, float *partial) {
+  const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);
+  const unsigned group = blockIdx.x % groups, part = blockIdx.x / groups;
+  const column p = column_at(g, group * (BLOCK_X * BLOCK_Y) + threadIdx.y * BLOCK_X + threadIdx.x);
+  const long long from = (long long)part * share, to = min((long long)n, from + share);
+  float sum[POINTS] = {};
+  pdl_wait();
+  add_list(g, p, {atoms, pitch}, from, to, sum);
+  if (gridDim.x == groups) {
+    add_energies<false>(p, sum, energy);
+  } else {
+    put_energies(p, sum, partial + part * ((long long)nx * ny * nz));
+  }
+}
+
+// Adds the parts' sums in their order.
+extern "C" __global__ void __launch_bounds__(256)
+coulomb_finish(long long points, int parts, const float *partial, float *energy) {
+  const long long i = blockIdx.x * 256ll + threadIdx.x;
+  pdl_wait();
+  if (i >= points) return;
+  float sum = 0;
+  for (int part = 0; part < parts; part++) sum += partial[part * points + i];
+  energy[i] += sum;
+}
+@ else
 // The pairs of points and atoms are divided evenly: each block takes `share` consecutive ones of groups * n, where a
 // group is BLOCK_X * BLOCK_Y columns, which may begin and end amid a group's atoms.
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
@@ -115,18 +146,19 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   }
 }
 @ end
+@ end
 
 @ if ATOMS == "soa" then
 // x, y, z and charge of all atoms, each in an array of its own.
 extern "C" __global__ void __launch_bounds__(256)
-coulomb_split(int n, const float *atoms, long long pitch, float *parts) {
+coulomb_split(int n, const float *atoms, long long pitch, float *arrays) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   pdl_wait();
   if (i >= n) return;
   const float4 a = load_atom(atoms, i);
-  parts[i] = a.x;
-  parts[pitch + i] = a.y;
-  parts[2 * pitch + i] = a.z;
-  parts[3 * pitch + i] = a.w;
+  arrays[i] = a.x;
+  arrays[pitch + i] = a.y;
+  arrays[2 * pitch + i] = a.z;
+  arrays[3 * pitch + i] = a.w;
 }
 @ end

@@ -69,6 +69,13 @@ __device__ __forceinline__ void add_energies(const column &p, const float *sum, 
   }
 }
 
+__device__ __forceinline__ void put_energies(const column &p, const float *sum, float *to) {
+#pragma unroll
+  for (int k = 0; k < POINTS; k++) {
+    if (p.first + k * p.stride < p.length) to[p.at + k * p.step] = sum[k];
+  }
+}
+
 // ---- pairs --------------------------------------------------------------------------------------
 
 // By the special function unit, which takes one of these in the time of eight other instructions; off by 2^-22.9 at
@@ -117,13 +124,14 @@ __device__ __forceinline__ bool add_atom(const lattice &g, const column &p, cons
 #pragma unroll
   for (int k = 0; k < POINTS; k++) {
     const float d = p.c[k] - along(a), r2 = fmaf(d, d, r);
-    if (is_arithmetic(u * POINTS + k)) {
-      const float inverse = rsqrt_arithmetic(r2);
-      if (!CUT || r2 <= g.most) sum[k] = fmaf(a.w, inverse, sum[k]);
-    } else if (CUT && SKIP) {
+    if (CUT && SKIP && !is_arithmetic(u * POINTS + k)) {
       if (r2 <= g.most) sum[k] = fmaf(a.w, rsqrt_on_demand(r2), sum[k]);
+      continue;
+    }
+    if constexpr (ROOT == ROOT_divide) {
+      if (!CUT || r2 <= g.most) sum[k] += __fdiv_rn(a.w, __fsqrt_rn(r2));
     } else {
-      const float inverse = rsqrt_unit(r2);
+      const float inverse = is_arithmetic(u * POINTS + k) ? rsqrt_arithmetic(r2) : rsqrt_unit(r2);
       if (!CUT || r2 <= g.most) sum[k] = fmaf(a.w, inverse, sum[k]);
     }
   }
