@@ -2,7 +2,8 @@
 -- y[i] = sum of f[j] * x[i + j - rx].
 --
 -- ALG is the ladder of the cited book, ch. 7, as in conv2d. With register, threads have several neighbouring results,
--- and load the elements under the filter once for all of them, in vectors.
+-- and load the elements under the filter once for all of them, in vectors; with tile_register they do so from a tile in
+-- shared memory, where vectors of threads that lie OUT_X elements apart take no longer than neighbouring ones.
 --
 -- The text depends on the radius, but for ALG=basic, on the border and the types, not on nx.
 
@@ -42,23 +43,16 @@ local TILE_OUTPUT = {
   source = "conv1d_tile_output.cu", stages = stages("(BLOCK * OUT_X)", "SMEM"),
 }
 local CACHED_HALO = { require = { ONE_EACH }, source = "conv1d_cached_halo.cu", stages = stages("BLOCK") }
-local REGISTER = {
-  space = {
-    { "VEC", { 1, 2, 4, 8 }, "elements per load and store" },
-    { "CHUNK", { 16, 32, 64, 128 }, "taps whose elements are in registers at a time" },
-    { "STORE", { "plain", "streaming" }, "cache operator of stores" },
-  },
+local NEIGHBOURS = "(ALG == 'register' or ALG == 'tile_register')" -- a thread's results
+local REGISTER = { source = "conv1d_register.cu", stages = stages("(BLOCK * OUT_X)") }
+local TILE_REGISTER = {
+  derive = { { "SMEM", "(BLOCK * OUT_X + 2 * rx + 16) * WIDE_NBYTES * 9 // 8 + 64" } },
   require = {
-    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
-    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
-    { "x and y are not aligned to VEC elements", "VEC <= align" },
-    { "CHUNK is at least twice the taps", "CHUNK == 16 or CHUNK // 2 < TAPS" },
-    { "CHUNK taps exceed the registers", "(min(CHUNK, TAPS) + 2 * OUT_X) * WIDE_NBYTES <= 700" },
-    { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
-    { "UNROLL makes no difference with ALG=register", "UNROLL == 1" },
+    { "the tile exceeds the shared memory of a block",
+      "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" },
+    { "a thread's results begin within 16 bytes", "OUT_X * WIDE_NBYTES % 16 == 0" },
   },
-  default = { VEC = 1, CHUNK = 16, STORE = "plain" },
-  source = "conv1d_register.cu", stages = stages("(BLOCK * OUT_X)"),
+  source = "conv1d_tile_register.cu", stages = stages("(BLOCK * OUT_X)", "SMEM"),
 }
 
 -- For sizes without a tuned result: vectors of 16 bytes, and the elements of up to 64 taps in registers.
@@ -108,13 +102,16 @@ return {
     align = "min(pow2div(x // (" .. NBYTES .. "), 8), pow2div(y // (" .. NBYTES .. "), 8))" },
 
   space = {
-    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register" },
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "tile_register" },
       "where threads read the line from, and how many results each has" },
     { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
     { "BLOCK", { 32, 64, 128, 256, 512, 1024 }, "threads of a block" },
     { "OUT_X", { 1, 2, 4, 8, 16 }, "results of a thread" },
-    { "UNROLL", { 1, 4, 16 }, "unrolled taps" },
+    { "UNROLL", { 1, 4, 16 }, "unrolled taps", when = "not " .. NEIGHBOURS },
     { "READ", { "plain", "nc" }, "how the line is loaded: .nc takes it for constant" },
+    { "VEC", { 1, 2, 4, 8 }, "elements per load and store", when = NEIGHBOURS },
+    { "CHUNK", { 16, 32, 64, 128 }, "taps whose elements are in registers at a time", when = NEIGHBOURS },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = NEIGHBOURS },
   },
 
   derive = {
@@ -133,13 +130,21 @@ return {
     { "the filter exceeds constant memory of 64 KB", "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
     { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
     { "UNROLL is at least twice the taps", "UNROLL < 2 * TAPS" },
+    { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
+    { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
+    { "x and y are not aligned to VEC elements", "VEC <= align" },
+    { "CHUNK is at least twice the taps", "CHUNK == 16 or CHUNK // 2 < TAPS" },
+    { "CHUNK taps exceed the registers", "(min(CHUNK, TAPS) + 2 * OUT_X) * WIDE_NBYTES <= 700" },
+    { "taps in registers: FILTER=global exceeds them", "not " .. NEIGHBOURS .. " or FILTER ~= 'global' or TAPS <= 64" },
   },
 
-  default = { ALG = "basic", FILTER = "global", BLOCK = 128, OUT_X = 1, UNROLL = 1, READ = "plain" },
+  default = { ALG = "basic", FILTER = "global", BLOCK = 128, OUT_X = 1, UNROLL = 1, READ = "plain", VEC = 1,
+    CHUNK = 16, STORE = "plain" },
   untuned = SUGGESTED,
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
-    cached_halo = CACHED_HALO, register = REGISTER },
+    cached_halo = CACHED_HALO,
+    register = REGISTER, tile_register = TILE_REGISTER },
 
   reference = {
     stages = {

@@ -1,13 +1,10 @@
 // conv1d_register.cu -- OUT_X neighbouring results for each thread: the elements under the filter are in registers,
 // loaded in vectors, CHUNK taps at a time.
 #include "conv1d_line.cuh"
+#include "conv1d_put.cuh"
 
 // Windows begin at multiples of VEC elements: SHIFT elements come before those that are needed.
 constexpr int BEFORE = RX - SKIP, SHIFT = (VEC - BEFORE % VEC) % VEC;
-
-struct alignas(VEC * sizeof(stored)) vector {
-  stored e[VEC];
-};
 
 // The products with COUNT taps from tap FIRST on.
 template <int COUNT>
@@ -49,22 +46,5 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 #pragma unroll 1
   for (int first = 0; first + CHUNK <= WIDE; first += CHUNK) add<CHUNK>(sum, from, f, at, first);
   if constexpr (WIDE % CHUNK > 0) add<WIDE % CHUNK>(sum, from, f, at, WIDE / CHUNK * CHUNK);
-  if (at + OUT_X <= mx) {
-#pragma unroll
-    for (int i = 0; i < OUT_X; i += VEC) {
-      vector w;
-#pragma unroll
-      for (int e = 0; e < VEC; e++) w.e[e] = type::narrow(sum[i + e]);
-      if constexpr (STORE == STORE_streaming) {
-        store_streaming(reinterpret_cast<vector *>(y + at + i), w);
-      } else {
-        store_plain(reinterpret_cast<vector *>(y + at + i), w);
-      }
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < OUT_X; i++) {
-      if (at + i < mx) y[at + i] = type::narrow(sum[i]);
-    }
-  }
+  put(y, at, mx, sum);
 }

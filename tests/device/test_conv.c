@@ -410,6 +410,10 @@ BED_TEST(lines_in_registers) {
   check_all(b, "conv1d", "ALG=register,BLOCK=32,OUT_X=4,VEC=4,CHUNK=16");
 }
 
+BED_TEST(lines_in_registers_from_a_tile) {
+  check_all(b, "conv1d", "ALG=tile_register,BLOCK=32,OUT_X=4,VEC=4,CHUNK=16");
+}
+
 BED_TEST(images_by_default) {
   check_all(b, "conv2d", "ALG=basic");
 }
