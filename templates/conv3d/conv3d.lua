@@ -115,18 +115,32 @@ local CACHED_HALO = {
 local BEFORE = "(rx - sel(border == 'valid', rx, 0))"
 local SHIFT = ("((VEC - %s %% VEC) %% VEC)"):format(BEFORE)
 local MARCH_DERIVE = {
+  { "HELD", "dev_sms * RESIDENT" }, -- blocks that the device holds at a time
   { "TILES_XY", "ceildiv(MX, BLOCK_X * OUT_X) * ceildiv(MY, BLOCK_Y * OUT_Y)" },
   { "PLANE_COUNT", ("(BLOCK_X * OUT_X - OUT_X + ceildiv(%s + OUT_X + 2 * rx, VEC) * VEC)"):format(SHIFT)
     .. " * (BLOCK_Y * OUT_Y + 2 * ry)" },
   { "SMEM", "(PREFETCH + 1) * PLANE_COUNT * NBYTES" },
-  -- planes of a part: all of the device's blocks have a part, WAVES times
-  { "PART_PLANES", "sel(Z_DEPTH > 0, Z_DEPTH, max(min(MZ, 2 * rz + 1), "
-    .. "ceildiv(MZ, max(1, WAVES * dev_sms * RESIDENT // max(1, TILES_XY)))))" },
-  { "PARTS", "TILES_XY * ceildiv(MZ, max(1, PART_PLANES))" },
   -- a thread's registers at least
   { "REGS", "24 + WIDE_NBYTES // 4 * (OUT_X * OUT_Y * (2 * rz + 1) + OUT_X + 2 * rx "
     .. "+ sel(FILTER == 'global' and UNROLL > 2 * ry and rank == 'full', TAPS, 0))" },
 }
+-- With Z_DEPTH=0 parts are as deep as has the least to do: for 1 to WAVES parts of each block that the device holds,
+-- the time of all is that of so many rounds of parts, which begin 2 rz planes before their own.
+local WAVES = 6
+local function derive(name, text, ...)
+  MARCH_DERIVE[#MARCH_DERIVE + 1] = { name, text:format(...) }
+end
+local least, chosen = {}, "DEPTH_1"
+for w = 1, WAVES do
+  derive("DEPTH_" .. w, "max(1, ceildiv(MZ, max(1, %d * HELD // max(1, TILES_XY))))", w)
+  derive("TIME_" .. w, "ceildiv(TILES_XY * ceildiv(MZ, DEPTH_%d), HELD) * (DEPTH_%d + 2 * rz)", w, w)
+  least[w] = "TIME_" .. w
+end
+derive("LEAST", "min(%s)", table.concat(least, ", "))
+for w = WAVES, 1, -1 do chosen = ("sel(TIME_%d == LEAST, DEPTH_%d, %s)"):format(w, w, chosen) end
+derive("PART_PLANES", "sel(Z_DEPTH > 0, Z_DEPTH, %s)", chosen)
+derive("PARTS", "TILES_XY * ceildiv(MZ, PART_PLANES)")
+
 local function marching(source, more, filters)
   local require = {
     { "the planes exceed the shared memory of a block",
@@ -144,7 +158,7 @@ local function marching(source, more, filters)
 end
 local REGISTER = marching("conv3d_register.cu", { WHOLE,
   { "the FMAs of UNROLL rows exceed the instruction cache",
-    "min(UNROLL, 2 * ry + 1) * (2 * rx + 1) * (2 * rz + 1) * OUT_X * OUT_Y <= 4096" },
+    "min(UNROLL, 2 * ry + 1) * (2 * rx + 1) * (2 * rz + 1) * OUT_X * OUT_Y <= 4200" },
   { "OUT_X * OUT_Y of more than 32 spare hardly any loads", "OUT_X * OUT_Y <= 32" },
   { "FILTER=global reads taps from memory again and again unless UNROLL covers the rows of the filter",
     "FILTER ~= 'global' or UNROLL > 2 * ry", advice = true },
@@ -163,7 +177,7 @@ local SUGGESTED = {}
 local function suggest(when, config)
   for _, vec in ipairs { 4, 2, 1 } do
     local one = { when = ("min(align, 16 // NBYTES) >= %d and (%s)"):format(vec, when), VEC = vec, OUT_X = 4,
-      BLOCK_Z = 1, Z_DEPTH = 0, WAVES = 1 }
+      BLOCK_Z = 1, Z_DEPTH = 0 }
     for name, value in pairs(config) do one[name] = value end
     SUGGESTED[#SUGGESTED + 1] = one
   end
@@ -278,8 +292,7 @@ return {
     { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory, and per store", when = MARCHES },
     { "PREFETCH", { 1, 2, 3, 4 }, "planes copied ahead", when = MARCHES },
     { "RESIDENT", { 1, 2, 3, 4, 6 }, "blocks of a multiprocessor at least", when = MARCHES },
-    { "Z_DEPTH", { 0, 16, 32, 64, 128, 256 }, "planes of a block's part; 0: by WAVES", when = MARCHES },
-    { "WAVES", { 1, 2, 4 }, "parts for each of the device's blocks", when = "(" .. MARCHES .. ") and Z_DEPTH == 0" },
+    { "Z_DEPTH", { 0, 16, 32, 64, 128, 256 }, "planes of a block's part; 0: as suit the device", when = MARCHES },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES },
   },
 
@@ -322,7 +335,7 @@ return {
   },
 
   default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, BLOCK_Z = 1, OUT_X = 1, OUT_Y = 1,
-    UNROLL = 1, PAD = 0, READ = "plain", VEC = 1, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, WAVES = 1, STORE = "plain" },
+    UNROLL = 1, PAD = 0, READ = "plain", VEC = 1, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, STORE = "plain" },
   untuned = SUGGESTED,
   workspace = {
     { "kept", "ftype", "sel(COPIED, TAPS, 0)" },
@@ -339,7 +352,7 @@ return {
         args = { "nx", "ny", "nz", "rx", "ry", "rz", { "i32", "MX" }, { "i32", "MY" }, { "i32", "MZ" }, "x", "ldx", "f",
           "fy", "fz", "y", "ldy", "magnitude" } },
     },
-    workspace = { { "magnitude", "f64", "(roundup(max(1, MX), align) + align) * max(0, MY * MZ - 1) + MX" } },
+    workspace = { { "magnitude", "f64", "(roundup(max(1, MX), align) + 128) * max(0, MY * MZ - 1) + MX" } },
     source = "conv3d_reference.cu",
   },
 
