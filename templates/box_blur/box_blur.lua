@@ -5,14 +5,15 @@
 --
 -- ALG=direct is the textbook's kernel, which reads the whole window of each pixel. ALG=mma adds bytes by tensor
 -- cores, a row that enters the windows and one that leaves them at a time, whatever the radius. ALG=sliding does so in
--- registers, for wider windows; ALG=separable adds columns, then rows, also in single precision, ALG=vectors of which is the form for small radii. ALG=shared and
--- ALG=integral are the textbooks' tile and integral image.
+-- registers, for wider windows; ALG=packed, for radii up to 4, has two sums of 16 bits in a register and needs some 6
+-- instructions a pixel. ALG=separable adds columns, then rows, also in single precision, ALG=vectors of which is the
+-- form for small radii. ALG=shared and ALG=integral are the textbooks' tile and integral image.
 
 local SIZE = "sel(dtype == 'u8', 1, 4)" -- bytes of a pixel
 local BITS32 = "(2 * radius + 1) * (2 * radius + 1) * 255 < 2^32"
 
 local WINDOWS = "ALG == 'direct' or ALG == 'shared'"
-local STRIPS = "ALG == 'separable' or ALG == 'vectors' or ALG == 'sliding' or ALG == 'mma'"
+local STRIPS = "ALG == 'separable' or ALG == 'packed' or ALG == 'vectors' or ALG == 'sliding' or ALG == 'mma'"
 -- The integral image: the image with `radius` more on each side, and a row and a column of zeros.
 local ACROSS, DOWN = "(width + 2 * radius + 1)", "(height + 2 * radius + 1)"
 
@@ -21,9 +22,18 @@ local function stage(grid, block, smem)
     args = { "width", "height", "radius", "src", "src_pitch", "dst", "dst_pitch" } } }
 end
 
--- For sizes without a tuned result: tensor cores, with as many warps as fill the device and strips as long as that
--- leaves; wider windows slide, and those of single precision are separated.
+-- For sizes without a tuned result: packed sums where the radius is small; tensor cores, with as many warps as fill the
+-- device and strips as long as that leaves; wider windows slide, and those of single precision are separated.
 local SUGGESTED = {}
+for _, r in ipairs { { 1, 4, 24 }, { 2, 4, 16 }, { 4, 2, 16 } } do
+  local function packed(more, words, strip, resident)
+    SUGGESTED[#SUGGESTED + 1] = { when = ("width * height > %d and radius <= %d"):format(more, r[1]), ALG = "packed",
+      BLOCK = 128, WORDS = words, STRIP = strip, STORE = more > 0 and "streaming" or "plain", RESIDENT = resident }
+  end
+  packed(2^24, r[2], 32, r[3])
+  packed(2^21, 2, 16, 16)
+  packed(0, 1, 8, 16)
+end
 for _, strip in ipairs { { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 }, { 16, 0 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = "width * height > " .. string.format("%d", strip[2]), ALG = "mma", WARPS = 4,
     STRIP = strip[1], ROWS = 4, AHEAD = 16, STORE = "plain", RESIDENT = 16 }
@@ -82,14 +92,17 @@ return {
   },
 
   space = {
-    { "ALG", { "direct", "shared", "separable", "vectors", "sliding", "integral", "mma" },
+    { "ALG", { "direct", "shared", "separable", "vectors", "sliding", "integral", "mma", "packed" },
       "the whole window for each pixel, also from shared memory; sums along columns, then rows, also of "
-      .. "vectors; sums of columns that slide; an integral image; or sums by tensor cores" },
+      .. "vectors; sums of columns that slide; an integral image; sums by tensor cores; two sums in a register" },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block, in a row",
-      when = "ALG == 'separable' or ALG == 'vectors' or ALG == 'sliding' or ALG == 'integral'" },
+      when = "ALG == 'separable' or ALG == 'vectors' or ALG == 'sliding' or ALG == 'integral' or ALG == 'packed'" },
     { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads per block along a row", when = WINDOWS },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "threads per block along a column", when = WINDOWS },
     { "STRIP", { 8, 16, 32, 64, 128, 256, 512, 1024 }, "rows of a block", when = STRIPS },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores", when = "ALG == 'mma' or ALG == 'packed'" },
+    { "RESIDENT", { 8, 12, 16, 20, 24, 32 }, "warps of a multiprocessor that registers are limited for",
+      when = "ALG == 'mma' or ALG == 'packed'" },
     { "OUT", { 1, 2, 4, 8, 16 }, "windows per thread and step", when = "ALG == 'separable' or ALG == 'vectors'" },
   },
 
@@ -109,7 +122,7 @@ return {
     { "the strips need more blocks than a grid may have", "not (" .. STRIPS .. ") or ceildiv(height, STRIP) <= 65535" },
   },
 
-  default = { ALG = "direct", BLOCK = 256, BLOCK_X = 16, BLOCK_Y = 16, STRIP = 64, OUT = 1 },
+  default = { ALG = "direct", BLOCK = 256, BLOCK_X = 16, BLOCK_Y = 16, STRIP = 64, OUT = 1, STORE = "plain", RESIDENT = 8 },
   untuned = SUGGESTED,
   textbook = { BLOCK_X = 16, BLOCK_Y = 16 },
 
@@ -166,6 +179,19 @@ return {
       source = "box_blur_sliding.cu",
       stages = stage({ "ceildiv(width, max(1, OUTPUTS)) * min(height, 1)", "ceildiv(height, STRIP)" }, "BLOCK"),
     },
+    packed = {
+      space = { { "WORDS", { 1, 2, 4 }, "words of four pixels per lane" } },
+      derive = { { "R", "radius" } },
+      require = {
+        { "ALG=packed needs dtype=u8", "dtype == 'u8'" },
+        { "ALG=packed needs a radius of 1 to 4", "radius >= 1 and radius <= 4" },
+        { "ALG=packed needs rows that are aligned to words", "align >= 4" },
+        { "RESIDENT is not a multiple of the warps of BLOCK threads", "RESIDENT % (BLOCK // 32) == 0" },
+      },
+      default = { WORDS = 4 },
+      source = "box_blur_packed.cu",
+      stages = stage({ "ceildiv(width, 4 * WORDS * BLOCK) * min(height, 1)", "ceildiv(height, STRIP)" }, "BLOCK"),
+    },
     integral = {
       require = {
         { "ALG=integral needs dtype=u8", "dtype == 'u8'" },
@@ -196,8 +222,6 @@ return {
         { "WARPS", { 1, 2, 4, 8 }, "warps per block, side by side" },
         { "ROWS", { 1, 2, 4, 8 }, "rows loaded before the first is added" },
         { "AHEAD", { 0, 8, 16, 32 }, "prefetch distance, in rows" },
-        { "STORE", { "plain", "streaming" }, "cache operator of stores" },
-        { "RESIDENT", { 8, 12, 16, 20, 24 }, "warps of a multiprocessor that registers are limited for" },
         { "PRODUCTS", { "bytes", "halves" },
           "operands of mma: u8, rows entering and leaving one by one, or f16, differences of them" },
       },
@@ -213,7 +237,7 @@ return {
         { "RESIDENT is not a multiple of WARPS", "RESIDENT % WARPS == 0" },
         { "ROWS exceeds STRIP", "ROWS <= STRIP" },
       },
-      default = { WARPS = 4, ROWS = 2, AHEAD = 0, STORE = "plain", RESIDENT = 8, PRODUCTS = "bytes" },
+      default = { WARPS = 4, ROWS = 2, AHEAD = 0, PRODUCTS = "bytes" },
       source = "box_blur_mma.cu",
       stages = stage({ "ceildiv(width, 256 * WARPS) * min(height, 1)", "ceildiv(height, STRIP)" }, "32 * WARPS"),
     },

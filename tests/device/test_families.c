@@ -182,9 +182,14 @@ DEVICE_TEST(forms_of_vector_add_are_launched_as_printed) {
 }
 
 /* Warps beside the border and one within, and strips that end within the image. */
-BED_TEST(differences_of_box_blur_are_right) {
-  static const part parts[] = {{"width=552 height=20 radius=3 border=mirror",
-                                "ALG=mma,PRODUCTS=halves,WARPS=1,STRIP=8,ROWS=2"}};
+BED_TEST(sums_of_box_blur_are_right) {
+  static const part parts[] = {
+      {"width=552 height=20 radius=3 border=mirror",
+       "ALG=mma,PRODUCTS=halves,WARPS=1,STRIP=8,ROWS=2", 0},
+      {"width=1540 height=29 radius=4", "ALG=packed,BLOCK=64,WORDS=4,STRIP=8,STORE=streaming", 0},
+      {"width=301 height=11 radius=2 border=zero align=4", "ALG=packed,BLOCK=64,WORDS=1,STRIP=8",
+       0},
+  };
   CHECK_PARTS(b, "box_blur", 0, parts);
 }
 
