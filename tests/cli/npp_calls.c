@@ -177,7 +177,16 @@ TEST(conv2d) {
 TEST(what_it_can_not_do_is_said) {
   bed b;
   peer it;
+  size_t src;
   err e = {0};
+  lay(&b, "rgb_to_grey", "width=20 height=3 channels=4");
+  assert_ok(peer_argument(b.t, "src", &src, &e), &e);
+  b.values[src] += 2;
+  assert_ok(peer_open(&peer_npp, b.t, &b.p, b.d, &it, &e), &e);
+  assert_fails(it.contender.launch(it.contender.self, NULL, b.args, &e), &e, ERR_USAGE,
+               "multiple of 4");
+  peer_close(&it);
+  clear(&b);
   lay(&b, "box_blur", "width=9 height=9 border=mirror");
   assert_fails(peer_open(&peer_npp, b.t, &b.p, b.d, &it, &e), &e, ERR_USAGE, "border=mirror");
   peer_close(&it);

@@ -312,6 +312,11 @@ static int launch(void *self, rt_stream s, const void *const *args, err *e) {
   if (wide(x, args, SRC_PITCH) > INT_MAX / 4 || wide(x, args, DST_PITCH) > INT_MAX / 4) {
     return err_set(e, ERR_USAGE, "NPP's pitches have 32 bits");
   }
+  if (!strcmp(x->r->choice, "4") &&
+      ((uintptr_t)address(x, args, SRC) | (uintptr_t)pitch(x, args, SRC_PITCH)) % 4) {
+    return err_set(e, ERR_USAGE,
+                   "NPP faults where pixels of four channels begin at no multiple of 4 bytes");
+  }
   x->c.stream = s;
   if (!x->stream_flags || x->stream_flags(s, &x->c.stream_flags)) {
     x->c.stream_flags = 0;
