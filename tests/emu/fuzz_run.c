@@ -64,7 +64,6 @@ static void fill_buffer(void) {
                              .strides = {32, 160, 640},
                              .box = {4},
                              .pixels = 8,
-                             .lower = {-1, -1},
                              .upper = {-1, -1}};
   rt_tensor_map maps[2];
   err e = {0};

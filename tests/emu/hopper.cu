@@ -684,9 +684,9 @@ GLOBAL tile(const __grid_constant__ map tensor, const __grid_constant__ map othe
   }
 }
 
-// copies a column of pixels from (c, x, y, image) on, moved by (dx, dy), to out; stores it unmoved to `other`
+// copies a column of pixels from (c, x, y, image) on, moved by (dx, dy), to out; may store it unmoved to `other`
 GLOBAL column(const __grid_constant__ map tensor, const __grid_constant__ map other, int c, int x, int y, int image,
-              unsigned short dx, unsigned short dy, unsigned nbytes, unsigned *out) {
+              unsigned short dx, unsigned short dy, unsigned nbytes, unsigned *out, int store) {
   __shared__ __align__(1024) unsigned s[4096];
   __shared__ u64 m;
   const int t = threadIdx.x;
@@ -703,7 +703,7 @@ GLOBAL column(const __grid_constant__ map tensor, const __grid_constant__ map ot
   for (int i = t; i < nbytes / 4; i += 32) out[i] = s[i];
   fence();
   __syncthreads();
-  if (t == 0) {
+  if (t == 0 && store) {
     asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::
                  "l"(&other), "r"(shared(s)), "r"(c), "r"(x), "r"(y), "r"(image) : "memory");
     asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");

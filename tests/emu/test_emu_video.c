@@ -218,12 +218,13 @@ static double saturate_scalar(const form *f, double v, int bits) {
 }
 
 static uint32_t expected_second(const form *f, double exact, double v, uint32_t z) {
+  const bool is_signed = !strcmp(f->op, "vset") ? f->sa : f->sd;
   const uint32_t low = low_bits(v);
   const bool by_bit_31 =
       !strcmp(f->op, "vadd") || !strcmp(f->op, "vsub") || (f->sat && !strncmp(f->op, "vsh", 3));
-  double w = by_bit_31 ? (double)(int32_t)low : f->sat && !f->sd ? fmax(exact, 0) : v;
-  w = f->sd ? wrap(w, 64) : w < 0 ? 0x1p64 : w;
-  const bool less = w < (f->sd ? (double)(int32_t)z : (double)z);
+  double w = by_bit_31 ? (double)(int32_t)low : f->sat && !is_signed ? fmax(exact, 0) : v;
+  w = is_signed ? wrap(w, 64) : w < 0 ? 0x1p64 : w;
+  const bool less = w < (is_signed ? (double)(int32_t)z : (double)z);
   return *f->second == 'a' ? low + z : less == (f->second[1] == 'i') ? low : z;
 }
 
@@ -436,6 +437,9 @@ static const struct observation {
      0x000039d5,
      "vmin.s32.u32.u32 %r0.h1, %r1, %r2.h1, %r3;"},
     {{0x50beac2e, 0x6219433b, 0x502d2dee}, 0x00000000, "vsub.u32.s32.s32.sat %r0, %r1.h0, %r2.b1;"},
+    {{0x00000020, 0x6c31e250, 0xf8b53df3},
+     0xf8b53df3,
+     "vset.s32.u32.ge.min %r0, %r1, %r2.b0, %r3;"},
 };
 
 TEST(departures_from_the_manual) {

@@ -300,6 +300,27 @@ static int take_coordinate(emu_warp *w, emu_bulk *b, int d) {
   return RUN_ON;
 }
 
+/* Copies of columns begin inside the map's box of pixels, and only loads by a box that begins below 0. */
+static int check_box(emu_warp *w, const emu_bulk *b) {
+  for (int d = 1; b->map.pixels && d < b->map.rank - 1; d++) {
+    const int low = b->map.lower[d - 1];
+    const int64_t high = (int64_t)b->map.dims[d] + b->map.upper[d - 1] - 1;
+    if (b->at[d] < low || b->at[d] > high) {
+      return emu_finding(
+          w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
+          "copies columns (im2col) from coordinate %d in dimension %d, outside of the tensor map's box of pixels, %d to %lld (a GPU reports an illegal instruction)",
+          b->at[d], d, low, (long long)high);
+    }
+    if (b->op == BULK_STORE && low < 0) {
+      return emu_finding(
+          w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
+          "stores columns (im2col) by a tensor map whose box of pixels begins at %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",
+          low, d);
+    }
+  }
+  return RUN_ON;
+}
+
 static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
   const emu_more *more = b->in->more;
   if (!emu_peek(w, b->lane, address, sizeof b->map, &b->map) || !emu_tensor_valid(&b->map) ||
@@ -320,6 +341,7 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
   for (int d = 0; d < more->mode[1]; d++) {
     TRY(take_coordinate(w, b, d));
   }
+  TRY(check_box(w, b));
   b->nbytes = box_nbytes(&b->map);
   b->type = b->map.type;
   return !b->reduction || emu_atom_fits(b->reduction - 1, b->type)

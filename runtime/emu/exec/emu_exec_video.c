@@ -84,7 +84,8 @@ static wide saturate(const int *mode, wide v, int width, bool is_signed) {
 /* `exact` saturated to v, with c. Minima and maxima compare 64 bits: sums and shifts are extended by their
  * bit 31, unsigned results of others only saturate at 0. */
 static uint32_t second(const int *mode, wide exact, wide v, uint32_t c) {
-  const bool is_signed = mode[2] & VIDEO_signed_d, sat = mode[2] & VIDEO_sat;
+  const int sign = mode[0] == VIDEO_set ? VIDEO_signed_a : VIDEO_signed_d;
+  const bool is_signed = mode[2] & sign, sat = mode[2] & VIDEO_sat;
   const bool sums = mode[0] == VIDEO_add || mode[0] == VIDEO_sub;
   const int64_t with = is_signed ? (int64_t)(int32_t)c : (int64_t)c;
   const int64_t w = sums || (sat && shifts(mode)) ? (int32_t)v
