@@ -164,7 +164,7 @@ local TEMPORAL = {
   stages = launches("sel(dims == 3, PARTS, ceildiv(PARTS, WARPS))", "32 * WARPS", "SMEM", SWEEP_ARGS, "TSTEPS"),
 }
 local TMA = {
-  derive = sweep_derive("VEC", "max(VEC, 16 // NBYTES)", "roundup(8 * (PREFETCH + 1), 128)"),
+  derive = sweep_derive("max(VEC, 16 // NBYTES)", "max(VEC, 16 // NBYTES)", "roundup(8 * (PREFETCH + 1), 128)"),
   require = join(SWEEP_REQUIRE, {
     { "tensor maps need compute capability 9.0", "dev_cc >= 90" },
     { "tensor maps need rows that are aligned to 16 bytes", "WHOLE_ROWS" },
@@ -193,7 +193,13 @@ local PERSISTENT = {
 
 -- For sizes without a tuned result: vectors of 16 bytes where rows allow, as many copies ahead as keep the memory
 -- busy, and several steps at a time where they are asked for. The first that is valid counts.
-local SUGGESTED = { { when = POINTS .. " <= 2^19 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 } }
+local SUGGESTED = {
+  { when = POINTS .. " <= 2^19 and steps <= 1 and dims == 2 and order <= 2", ALG = "march_register", TILE_X = 32,
+    TILE_Y = 16, Z_DEPTH = 4 },
+  { when = POINTS .. " <= 2^19 and steps <= 1 and dims == 2", ALG = "march_register", TILE_X = 32, TILE_Y = 32,
+    Z_DEPTH = 4 },
+  { when = POINTS .. " <= 2^19 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 },
+}
 local function suggest(when, config)
   for _, vec in ipairs { 4, 2, 1 } do
     local one = { when = ("(%s) and VEC_MOST >= %d"):format(when, vec), VEC = vec, Z_DEPTH = 0, WAVES = 4 }

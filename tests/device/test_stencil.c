@@ -110,6 +110,7 @@ BED_TEST(algorithms_are_right) {
       {FIELD "steps=4 border=zero",
        "ALG=tma,TSTEPS=2,VEC=4,ITEMS=2,WARPS=8,PREFETCH=8,Z_DEPTH=4,MARCH=meet", 0},
       {"nx=132 ny=37 nz=2 dims=2 order=4 dtype=f64", "ALG=tma,VEC=2,WARPS=2,PREFETCH=3", 0},
+      {FIELD "steps=3", "ALG=tma,TSTEPS=3,VEC=1,ITEMS=2,WARPS=8,PREFETCH=1", 0},
       {FIELD "order=2 steps=2",
        "ALG=temporal,TSTEPS=2,VEC=2,ITEMS=1,WARPS=16,PREFETCH=1,Z_DEPTH=8,COPY=cg16,MARCH=meet", 0},
   };
