@@ -32,8 +32,12 @@ for _, r in ipairs { { 1, 4, 24 }, { 2, 4, 16 }, { 4, 2, 16 } } do
   end
   packed(2^24, r[2], 32, r[3])
   packed(2^21, 2, 16, 16)
+  packed(2^21, 1, 16, 16)
   packed(0, 1, 8, 16)
 end
+-- Strips of the other forms take as long as a strip does, however small the image is.
+SUGGESTED[#SUGGESTED + 1] = { when = "width * height * (2 * radius + 1)^2 <= 2^24 and radius <= 15", ALG = "direct", BLOCK_X = 32,
+  BLOCK_Y = 4 }
 for _, strip in ipairs { { 128, 2^25 }, { 64, 2^23 }, { 32, 2^21 }, { 16, 0 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = "width * height > " .. string.format("%d", strip[2]), ALG = "mma", WARPS = 4,
     STRIP = strip[1], ROWS = 4, AHEAD = 16, STORE = "plain", RESIDENT = 16 }
@@ -185,7 +189,7 @@ return {
       require = {
         { "ALG=packed needs dtype=u8", "dtype == 'u8'" },
         { "ALG=packed needs a radius of 1 to 4", "radius >= 1 and radius <= 4" },
-        { "ALG=packed needs rows that are aligned to words", "align >= 4" },
+        { "ALG=packed needs rows that are aligned to words, or WORDS=1", "align >= 4 or WORDS == 1" },
         { "RESIDENT is not a multiple of the warps of BLOCK threads", "RESIDENT % (BLOCK // 32) == 0" },
       },
       default = { WORDS = 4 },

@@ -27,11 +27,18 @@ __device__ __noinline__ unsigned gather(const value *row, int x, int width) {
   }
   return word;
 }
+// Words that are not aligned come from two that are, up to MARGIN bytes further.
+constexpr int MARGIN = WORD < 4 ? 4 : 0;
+__device__ __forceinline__ unsigned word_at(const value *p) {
+  if constexpr (WORD >= 4) return __ldg(reinterpret_cast<const unsigned *>(p));
+  const unsigned shift = (unsigned)(size_t)p % 4;
+  const unsigned *words = reinterpret_cast<const unsigned *>(p - shift);
+  return __funnelshift_r(__ldg(words), __ldg(words + 1), shift * 8);
+}
+
 template <bool EDGE>
 __device__ __forceinline__ unsigned load_word(const value *row, int x, int width) {
-  if (!EDGE || (x >= 0 && x + 4 <= width)) {
-    return __ldg(reinterpret_cast<const unsigned *>(row + x));
-  }
+  if (!EDGE || (x >= MARGIN && x + 4 + MARGIN <= width)) return word_at(row + x);
   return gather(row, x, width);
 }
 
@@ -43,8 +50,8 @@ __device__ __forceinline__ void load_line(line &l, const value *src, long long p
   l = {};
   if (v < 0) return;
   const value *row = src + v * pitch;
-  if (!EDGE || x + PIXELS <= width) {
-    constexpr int N = WORD < PIXELS ? WORD : PIXELS;  // bytes of a load
+  if (!EDGE || (x >= MARGIN && x + PIXELS + MARGIN <= width)) {
+    constexpr int N = WORD >= PIXELS ? PIXELS : WORD < 4 ? 4 : WORD;  // bytes of a load
 #pragma unroll
     for (int i = 0; i < WORDS; i += N / 4) {
       if constexpr (N == 16) {
@@ -54,7 +61,7 @@ __device__ __forceinline__ void load_line(line &l, const value *src, long long p
         const uint2 v = __ldg(reinterpret_cast<const uint2 *>(row + x) + i / 2);
         l.w[i] = v.x, l.w[i + 1] = v.y;
       } else {
-        l.w[i] = __ldg(reinterpret_cast<const unsigned *>(row + x) + i);
+        l.w[i] = word_at(row + x + 4 * i);
       }
     }
   } else if (x < width + R) {
@@ -133,8 +140,13 @@ __device__ __noinline__ void put_some(value *to, unsigned word, int n) {
 
 template <bool EDGE>
 __device__ __forceinline__ void put(value *to, const unsigned (&w)[WORDS], int n) {
+  if (WORD < 4 && (!EDGE || n >= PIXELS)) {
+#pragma unroll
+    for (int i = 0; i < PIXELS; i++) to[i] = w[i / 4] >> 8 * (i % 4);
+    return;
+  }
   if (!EDGE || n >= PIXELS) {
-    constexpr int N = WORD < PIXELS ? WORD : PIXELS;
+    constexpr int N = WORD >= PIXELS ? PIXELS : WORD < 4 ? 4 : WORD;
 #pragma unroll
     for (int i = 0; i < WORDS; i += N / 4) {
       if constexpr (N == 16) {
@@ -207,7 +219,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT * 32 / BLOCK)
   if (left >= width) return;
   src += pdl_wait();
   const bool fewer = BORDER == BORDER_shrink && (top < R || top + STRIP + R > height);
-  if (left < 4 || left + 32 * PIXELS + 4 > width || fewer) {
+  if (left < 4 + MARGIN || left + 32 * PIXELS + 4 + MARGIN > width || fewer) {
     blur<true>(width, height, x, top, lane, src, src_pitch, dst, dst_pitch);
   } else {
     blur<false>(width, height, x, top, lane, src, src_pitch, dst, dst_pitch);
