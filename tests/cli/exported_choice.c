@@ -16,7 +16,7 @@
 #include "portfolio.h"
 #include "feasibility_cache.h"
 
-enum { PROBLEMS = 2000, WORKSPACES_MOST = 16 };
+enum { PROBLEMS = 800, WORKSPACES_MOST = 16 };
 
 typedef struct lua { /* the generator's view of a problem */
   gen_template *t;

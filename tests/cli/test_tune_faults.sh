@@ -7,7 +7,7 @@ set -u
 # ---- a full disk: one line, a failure, and every trial reported before is stored
 cp_db="$folder/full.db"
 prints "2 trials" $autotune saxpy n=1000 --budget 2 --db "$cp_db"
-blocks=$(($(stat -c %s "$cp_db") / 512 + 1000)) # room for some more trials and images, in the shell's unit
+blocks=$(($(stat -c %s "$cp_db") / 512 + 400)) # room for some more trials and images, in the shell's unit
 (
   ulimit -f $blocks
   $autotune saxpy n=2000 --budget 400 --json --db "$cp_db" >"$folder/full" 2>"$folder/err"
@@ -22,7 +22,7 @@ stored=$($autotune show saxpy n=2000 --json --top 1000 --db "$cp_db" | wc -l)
 prints "sound" $autotune db verify --db "$cp_db"
 prints "trials" $autotune saxpy n=2000 --budget 30 --db "$cp_db" # with room again it goes on
 
-if [ "$(id -u)" = 0 ] && mkdir "$folder/small" && mount -t tmpfs -o size=512k none "$folder/small" 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && mkdir "$folder/small" && mount -t tmpfs -o size=256k none "$folder/small" 2>/dev/null; then
   echo "an earlier file" >"$folder/small/kept.txt"
   refuses 1 "no room to grow" $autotune saxpy n=3000 --budget 400 --quiet --db "$folder/small/tuned.db"
   prints "sound" $autotune db verify --db "$folder/small/tuned.db"

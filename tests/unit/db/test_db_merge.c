@@ -11,7 +11,7 @@
 #include "db_text.h"
 #include "random.h"
 
-enum { HOSTS = 5, OPERATIONS = 24, SCHEDULES = 2, REPEATED = 2, HISTORIES = 120 };
+enum { HOSTS = 5, OPERATIONS = 24, SCHEDULES = 2, REPEATED = 2, HISTORIES = 60 };
 
 static uint64_t seed;
 
