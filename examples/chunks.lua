@@ -1,5 +1,6 @@
--- chunks.lua -- y[i] = x[i]^2 + 1 where x and y are in the host's memory. It shows copies from and to the host in a plan, in
--- chunks on several streams, so that copies in both directions and kernels run at the same time (with pinned memory).
+-- chunks.lua -- y[i] = x[i]^2 + 1 where x and y are in the host's memory. It shows copies from and to the host in a
+-- plan, in chunks on several streams, so that copies in both directions and kernels run at the same time (with pinned
+-- memory).
 --
 --   autotune ./chunks.lua n=100000000
 

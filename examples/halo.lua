@@ -1,6 +1,6 @@
--- halo.lua -- steps of a stencil on a ring of cells, v[i] = u[i-1]/4 + u[i]/2 + u[i+1]/4. After each step the H cells at
--- either end go to the host, as a program does that exchanges them with its neighbours. It shows streams in a loop: the ends
--- are computed and copied on one stream while another computes what is inside.
+-- halo.lua -- steps of a stencil on a ring of cells, v[i] = u[i-1]/4 + u[i]/2 + u[i+1]/4. After each step the H cells
+-- at either end go to the host, as a program does that exchanges them with its neighbours. It shows streams in a loop:
+-- the ends are computed and copied on one stream while another computes what is inside.
 --
 --   autotune ./halo.lua n=100000000 steps=10
 
@@ -63,7 +63,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) inside(int n, const float *u
 ]==],
   reference = {
     workspace = { { "one", "f64", "n" }, { "two", "f64", "n" } },
-    stages = { { kernel = "slow", grid = 1, block = 1024, args = { "n", { "i32", "steps" }, "x", "one", "two", "y", "sent" } } },
+    stages = { { kernel = "slow", grid = 1, block = 1024,
+      args = { "n", { "i32", "steps" }, "x", "one", "two", "y", "sent" } } },
     source = [==[
 extern "C" __global__ void slow(int n, int steps, const float *x, double *from, double *to, float *y, float *sent) {
   for (int i = threadIdx.x; i < n; i += 1024) from[i] = x[i];
@@ -84,7 +85,7 @@ extern "C" __global__ void slow(int n, int steps, const float *x, double *from, 
   }
 }
 ]==] },
-  tolerance = { abs = "(3 * steps + 1) * 2^-24", rel = 0 }, -- each step rounds three times, and what it rounds is at most 1
+  tolerance = { abs = "(3 * steps + 1) * 2^-24", rel = 0 }, -- each step rounds three numbers of at most 1
   flops = "5 * n * steps", bytes = "8 * n * steps",
   sizes = { emu = { "n=3000 steps=3" }, test = { "n=128 steps=1", "n=129 steps=2", "n=1001 steps=5" },
             bench = { "n=2^26 steps=10" } },

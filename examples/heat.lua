@@ -34,7 +34,8 @@ return {
   },
   workspace = { { "other", "f32", "n" }, { "arrived", "u64", 1 } },
   space = {
-    { "LOOP", { "device", "host", "graph" }, "what repeats the steps: a barrier of the grid, launches, a graph of them" },
+    { "LOOP", { "device", "host", "graph" },
+      "what repeats the steps: a barrier of the grid, launches, a graph of them" },
     { "BLOCK", { 128, 256, 512, 1024 } },
     { "BLOCKS_SM", { 1, 2 }, "blocks on each multiprocessor that march", when = "LOOP == 'device'" },
   },

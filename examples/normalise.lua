@@ -22,7 +22,8 @@ return {
     extreme("least", 0),
     extreme("greatest", "STREAMS - 1"),
     { copy = "kept", from = "x", nbytes = "4 * n", stream = "STREAMS - 1" },
-    { kernel = "scale", grid = "ceildiv(n, BLOCK)", block = "BLOCK", after = "STREAMS - 1", args = { "n", "x", "ends", "y" } },
+    { kernel = "scale", grid = "ceildiv(n, BLOCK)", block = "BLOCK", after = "STREAMS - 1",
+      args = { "n", "x", "ends", "y" } },
   },
   source = [[
 // Numbers in the order of their values, 0 below all of them.

@@ -23,7 +23,8 @@ return {
   cases = { {}, { pivot = 0 }, { pivot = 2 } },
   stages = {
     { memset = "taken", value = 0 },
-    { kernel = "partition", grid = "ceildiv(n, BLOCK * COARSE)", block = "BLOCK", args = { "n", "pivot", "x", "y", "taken" } },
+    { kernel = "partition", grid = "ceildiv(n, BLOCK * COARSE)", block = "BLOCK",
+      args = { "n", "pivot", "x", "y", "taken" } },
     { copy = "below", from = "taken", nbytes = 4 },
   },
   source = [[

@@ -79,7 +79,8 @@ extern "C" __global__ void slow(int width, int height, int pitch, const float *i
   if (i >= to_width) return;
   const double x = (i + 0.5) * width / to_width - 0.5, y = (j + 0.5) * height / gridDim.y - 0.5;
   const double u = floor(x), v = floor(y), a = x - u, b = y - v;
-  const double upper = (1 - a) * pixel(width, height, pitch, image, u, v) + a * pixel(width, height, pitch, image, u + 1, v);
+  const double upper =
+      (1 - a) * pixel(width, height, pitch, image, u, v) + a * pixel(width, height, pitch, image, u + 1, v);
   const double lower = (1 - a) * pixel(width, height, pitch, image, u, v + 1)
                      + a * pixel(width, height, pitch, image, u + 1, v + 1);
   out[(long long)j * to_width + i] = (float)((1 - b) * upper + b * lower);

@@ -70,7 +70,8 @@ smooth_parameter(int n, const float *x, const __grid_constant__ taps_by_value f,
 @ end
 ]==],
   reference = {
-    stages = { { kernel = "slow", grid = "ceildiv(n, 256)", block = 256, args = { "n", { "i32", "r" }, "x", "f", "y" } } },
+    stages = { { kernel = "slow", grid = "ceildiv(n, 256)", block = 256,
+      args = { "n", { "i32", "r" }, "x", "f", "y" } } },
     source = [==[
 extern "C" __global__ void slow(int n, int r, const float *x, const float *f, float *y) {
   const int i = blockIdx.x * 256 + threadIdx.x;

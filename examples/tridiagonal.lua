@@ -19,7 +19,8 @@ return {
   },
   workspace = { { "reduced", "f32", "sel(ALG == 'thomas', n * systems, 0)" } },
   space = {
-    { "ALG", { "thomas", "reduction" }, "elimination by a thread a system; parallel cyclic reduction by a block a system" },
+    { "ALG", { "thomas", "reduction" },
+      "elimination by a thread a system; parallel cyclic reduction by a block a system" },
     { "BLOCK", { 32, 64, 128, 256 }, "threads, a system each", when = "ALG == 'thomas'" },
   },
   default = { ALG = "reduction", BLOCK = 64 },
@@ -49,7 +50,8 @@ __device__ void eliminate(int n, int systems, const float *lower, const float *m
 }
 
 /* Each step couples a row with rows twice as far away, until there are none. */
-__device__ void reduce(int n, const float *lower, const float *middle, const float *upper, const float *right, float *x) {
+__device__ void reduce(int n, const float *lower, const float *middle, const float *upper, const float *right,
+                       float *x) {
   __shared__ row rows[SIZE];
   const int i = threadIdx.x;
   const long long at = (long long)blockIdx.x * n + i;

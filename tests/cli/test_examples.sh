@@ -105,7 +105,7 @@ with "norm2 = 0"
 prints "differs from the reference by inf in the 2-norm, 0 is allowed" \
   sh -c "$autotune check $folder/with.lua n=1000 --sample 1 || true"
 # streams that do not wait for each other
-sed 's/after = "STREAMS - 1", //' examples/normalise.lua >"$folder/late.lua"
+sed 's/after = "STREAMS - 1",//' examples/normalise.lua >"$folder/late.lua"
 prints "kernel scale on stream 0 reads what kernel greatest on stream 1 writes, and neither waits for the other" \
   sh -c "$autotune check $folder/late.lua n=5000 --config STREAMS=2 || true"
 sed 's/value = 0 }/value = 0, stream = 1 }/' examples/normalise.lua >"$folder/early.lua"
