@@ -340,7 +340,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a $(B)/libtuned_
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
 	for f in $(TEMPLATES); do install -D -m 644 $$f $(TO)/share/autotune/$$f; done
 	install -m 644 tuner/cli/autotune.schema.json $(TO)/share/autotune
-	install -m 644 examples/*.c examples/*.cu examples/*.lua examples/Makefile $(TO)/$(DOC)
+	install -m 644 examples/*.c examples/*.cu examples/*.lua examples/*.mtx examples/Makefile $(TO)/$(DOC)
 	install -d $(TO)/share/bash-completion/completions $(TO)/share/zsh/site-functions $(TO)/share/fish/vendor_completions.d
 	$(B)/autotune completion bash > $(TO)/share/bash-completion/completions/autotune
 	$(B)/autotune completion zsh > $(TO)/share/zsh/site-functions/_autotune

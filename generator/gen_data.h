@@ -81,6 +81,17 @@ typedef struct gen_generator { /* without gaps: it is compared as bytes */
                             of k-space r and i, the phantom's transform */
 } gen_generator;
 
+/* What a buffer takes of a matrix in a file: of its compressed rows, or of a list of its entries. */
+#define GEN_PART_LIST(X) X(offsets) X(rows) X(columns) X(values) X(real) X(imaginary)
+
+typedef enum gen_part {
+  GEN_PART_NONE, /* the file has no matrix: an array, or bytes */
+#define GEN_PART_ENUM(name) GEN_PART_##name,
+  GEN_PART_LIST(GEN_PART_ENUM)
+#undef GEN_PART_ENUM
+} gen_part;
+extern const char *const gen_part_names[]; /* that of part p is [p - 1]; ends with NULL */
+
 /* How an output's error is measured.
  *   ELEMENT  |x - ref| <= abs + rel * |ref|, for each element
  *   BOUND    |x - ref| <= abs + rel * bound, for each element; the reference computes the bounds
@@ -110,6 +121,7 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   double a, b;      /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
                     bits: the bitwise and of a random words; ramp: a + b * index */
   const char *file; /* GEN_FILL_FILE: its path */
+  gen_part part;    /* likewise */
   gen_generator generator;             /* GEN_FILL_PATTERN, else zeros */
   double tolerance_abs, tolerance_rel; /* of outputs: their own, or those of gen_data */
   gen_error_kind error;                /* likewise */

@@ -69,6 +69,7 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->shift = rule->shift ? shift(j, rule->shift, d->type) : 0;
   d->fill = rule->fill;
   d->file = rule->file;
+  d->part = rule->part;
   if (rule->generator) {
     gen_generate(j->g, rule->generator, d);
   }

@@ -50,6 +50,7 @@ typedef struct gen_arg_rule {
   gen_fill_kind fill;
   const gen_expr *a, *b;               /* of the fill; may be NULL */
   const char *file;                    /* GEN_FILL_FILE */
+  gen_part part;                       /* likewise */
   const gen_generator_rule *generator; /* GEN_FILL_PATTERN */
   int function;                        /* GEN_FILL_LUA: its place in Lua's registry */
   gen_tolerance tolerance;             /* abs NULL: the template's */

@@ -1,4 +1,5 @@
-/* data_file.h -- test data in a file: the bytes as they are, or an array of NumPy (.npy). */
+/* data_file.h -- test data in a file: the bytes as they are, an array of NumPy (.npy), or where the datum
+ * says which part a matrix (matrix_market.h). */
 #ifndef RT_DATA_FILE_H
 #define RT_DATA_FILE_H
 

@@ -28,6 +28,13 @@ exported() {
   timeout 60 "$folder/run_$name" >"$folder/out" || complain "exported $name: $(cat "$folder/out")"
 }
 
+checked sparse ""
+refuses 2 "it has 4 rows, 4 columns and 8 entries: 'indices' needs 8 elements, and has 7 in this problem" \
+  $autotune check examples/sparse.lua entries=7
+sed 's/real general/real symmetric/' examples/sparse.mtx >"$folder/sparse.mtx"
+cp examples/sparse.lua "$folder"
+refuses 2 "sparse.mtx:8: row 1, column 2 is above the diagonal" $autotune check "$folder/sparse.lua"
+
 checked heat "n=5000 steps=5" "n=2 steps=3" "n=1001 steps=0" "n=1001 steps=6"
 heat='
 int main(void) {

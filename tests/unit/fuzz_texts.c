@@ -1,7 +1,7 @@
 /* fuzz_texts.c -- libFuzzer target: the texts that the program reads beside templates and results
  * of other tools. The first byte says which, B to L: lines of results, a portfolio, claims, a
  * suite, fields of a problem, a configuration, a budget, a list of captured problems, a compiler's
- * log, #include lines, a .npy file, configurations to try first. */
+ * log, #include lines, a .npy file or a matrix, configurations to try first. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -19,6 +19,7 @@
 #include "data_file.h"
 #include "db_text.h"
 #include "initial_configs_file.h"
+#include "matrix_market.h"
 #include "portfolio.h"
 #include "suite.h"
 
@@ -57,8 +58,12 @@ static void portfolios(input *x, err *e) {
     return;
   }
   if (!gen_problem_parse(x->t, "m=100 n=100 k=100", &asked, e)) {
-    portfolio_take_alike(x->t, &p, asked.values);
-    portfolio_leaf(x->t, &p, asked.values);
+    int64_t values[GEN_MAX_FIELDS];
+    for (size_t i = 0; i < x->t->n_fields; i++) {
+      values[i] = asked.values[i].i;
+    }
+    portfolio_take_alike(x->t, &p, values);
+    portfolio_leaf(x->t, &p, values);
   }
   portfolio_text(x->t, &p, &out);
   if (portfolio_read_all(x->t, str_text(&out), x->a, &again, e)) {
@@ -123,7 +128,12 @@ static void logs(input *x, err *e) {
 static void arrays(input *x, err *e) {
   float numbers[16];
   gen_datum d = {.type = DTYPE_f32, .count = 16, .file = x->path};
+  matrix m;
   data_file_read(&d, "x", numbers, e);
+  d.part = GEN_PART_values;
+  data_file_read(&d, "x", numbers, e);
+  matrix_market_parse("x", x->text, x->n, &m, e);
+  matrix_clear(&m);
 }
 
 static void initial(input *x, err *e) {

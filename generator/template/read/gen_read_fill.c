@@ -28,6 +28,33 @@ static const char *data_path(gen_reader *r, const char *name) {
   return t->folder && !access(beside, F_OK) ? beside : other;
 }
 
+const char *const gen_part_names[] = {
+#define PART(name) #name,
+    GEN_PART_LIST(PART)
+#undef PART
+        NULL};
+
+/* part = "values": of a matrix */
+static void read_part(gen_reader *r, gen_arg_rule *rule) {
+  size_t n = 0;
+  if (!gen_enter(r, "part")) {
+    return;
+  }
+  const char *text = gen_text(r, "part");
+  while (gen_part_names[n]) {
+    n++;
+  }
+  for (size_t i = 0; i < n; i++) {
+    rule->part = strcmp(text, gen_part_names[i]) ? rule->part : (gen_part)(i + 1);
+  }
+  if (!rule->part) {
+    gen_bad(r,
+            "a matrix has no part '%s'%s; it has offsets, rows, columns, values, real, imaginary",
+            text, gen_suggestion(text, gen_part_names, n).text);
+  }
+  gen_leave(r);
+}
+
 static void read_fill_file(gen_reader *r, gen_arg_rule *rule) {
   gen_need_at(r, 2, "the file's name");
   const char *name = gen_text(r, "the file's name");
@@ -37,6 +64,7 @@ static void read_fill_file(gen_reader *r, gen_arg_rule *rule) {
   }
   rule->file = data_path(r, name);
   gen_leave(r);
+  read_part(r, rule);
 }
 
 static void read_fill_function(gen_reader *r, gen_arg_rule *rule) {
@@ -63,8 +91,9 @@ static void read_plain_fill(gen_reader *r, gen_arg_rule *rule, const char *text)
   static const char *const names[] = {"uniform", "normal", "constant", "bits",   "ramp",  "sorted",
                                       "file",    "lua",    "image",    "points", "atoms", "kspace"};
   static const size_t lengths[] = {3, 3, 2, 2, 3, 3, 2, 2};
+  static const char *const keys[] = {"part", NULL};
   const size_t kinds = sizeof lengths / sizeof *lengths, all = sizeof names / sizeof *names;
-  const size_t n = gen_list(r, "fill", NULL);
+  const size_t n = gen_list(r, "fill", strcmp(text, "file") ? NULL : keys);
   size_t kind = 0;
   while (kind < kinds && strcmp(text, names[kind])) {
     kind++;
