@@ -31,13 +31,15 @@ local function chunks(stages)
   return { loop = { times = "CHUNKS", index = "chunk" }, when = SOME, stages = join({ PART }, stages) }
 end
 
+local OVERLAP = "EARLY and ATOMS == 'soa'" -- with the launch that splits atoms
+
 local SCATTER = {
   require = {
     { "ALG=scatter reads an atom a thread", "ATOMS == 'global' or " .. CHUNKED },
   },
   source = "coulomb_scatter.cu",
   stages = { chunks { { kernel = "coulomb", grid = "ceildiv(" .. COUNT .. ", BLOCK_X)", block = "BLOCK_X",
-    args = join(GENERAL, { { "i32", COUNT }, "atoms", "energy" }) } } },
+    early = "EARLY", args = join(GENERAL, { { "i32", COUNT }, "atoms", "energy" }) } } },
 }
 
 local function direct()
@@ -48,10 +50,11 @@ local function direct()
     local blocks = "sel(FILL == 0, GROUPS, min(dev_sms * FILL, ceildiv(" .. pairs_all .. ", 32)))"
     local function flat(finish, grid, more)
       return { kernel = "coulomb", when = when .. " and MAP == 'flat' and FINISH == '" .. finish .. "'", grid = grid,
-        block = { "BLOCK_X", "BLOCK_Y" }, args = join(args, more) }
+        early = "EARLY", overlap = OVERLAP, block = { "BLOCK_X", "BLOCK_Y" }, args = join(args, more) }
     end
     return
       { kernel = "coulomb", when = when .. " and MAP == 'grid'", block = { "BLOCK_X", "BLOCK_Y" }, args = args,
+        early = "EARLY", overlap = OVERLAP,
         grid = { "ceildiv(nx, BLOCK_X * sel(AXIS == 'x', POINTS, 1))",
           "ceildiv(ny, BLOCK_Y * sel(AXIS == 'y', POINTS, 1))", "ceildiv(nz, sel(AXIS == 'z', POINTS, 1))" } },
       flat("atomics", blocks, { { "i64", pairs_all }, { "i64", "ceildiv(" .. pairs_all .. ", " .. blocks .. ")" } }),
@@ -77,7 +80,7 @@ local function direct()
       { "CHUNK atoms exceed the shared memory of a block", "ATOMS ~= 'shared' or CHUNK <= 2048" },
       { "UNROLL * POINTS exceeds 128", "UNROLL * POINTS <= 128" },
       { "MIXED needs UNROLL * POINTS to be a multiple of 16", "MIXED == 0 or UNROLL * POINTS % 16 == 0" },
-      { "MIXED and SKIP are of ROOT=rsqrt", "ROOT == 'rsqrt' or MIXED == 0 and SKIP == 0" },
+      { "MIXED and SKIP need ROOT=rsqrt", "ROOT == 'rsqrt' or MIXED == 0 and SKIP == 0" },
     },
     source = "coulomb_direct.cu",
     workspace = {
@@ -286,7 +289,7 @@ return {
     { "range=cutoff has a reach, range=all none", "(range == 'cutoff') == (reach > 0)" },
     { "BLOCK_X * BLOCK_Y exceeds the device's threads per block", "BLOCK_X * BLOCK_Y <= dev_threads_block" },
     { "a block has at least a warp of threads", "BLOCK_X * BLOCK_Y >= 32" },
-    { "CHUNK makes more launches than a loop may have", "CHUNKS <= 8192" },
+    { "CHUNK makes more launches than a loop may have", "CHUNKS <= 2048" },
     { "reproducible=run and shape exclude atomics", "reproducible == 'any' or ALG ~= 'scatter' and (FILL == 0 or FINISH == 'parts')" },
     -- one order of atoms and of additions
     { "reproducible=shape excludes FILL, bins, constant memory, MIXED, and lines other than along z",
