@@ -68,6 +68,8 @@ local function direct()
         .. "* sel(AXIS == 'z', ceildiv(nz, POINTS), nz)" },
       { "GROUPS", "ceildiv(COLUMNS, BLOCK_X * BLOCK_Y)" },
       { "PITCH", "roundup(n, 4)" },
+      -- blocks on a multiprocessor: the compiler takes the registers that they leave
+      { "RESIDENT", "max(1, min(sel(FILL == 0, 4, FILL), dev_threads_sm // (BLOCK_X * BLOCK_Y), dev_blocks_sm))" },
       -- of the atoms, with FINISH=parts
       { "PARTS", "max(1, min(ceildiv(n, 32), ceildiv(dev_sms * FILL, max(1, GROUPS))))" },
     },
@@ -114,9 +116,11 @@ local BINS = {
     { "SIDE", { 2, 4, 6, 8, 12, 16, 24, 32, 64 }, "grid steps of a bin's side" },
     { "WARPS", { 1, 2, 4, 8 }, "warps per block, each with points of its own" },
     { "LANES_X", { 4, 8, 16, 32 }, "threads of a warp along x" },
+    { "RESIDENT_WARPS", { 8, 16, 24, 32, 48 }, "warps on a multiprocessor that registers are limited for" },
   },
-  default = { BINS = "packed", CAPACITY = 16, SIDE = 8, WARPS = 4, LANES_X = 8 },
+  default = { BINS = "packed", CAPACITY = 16, SIDE = 8, WARPS = 4, LANES_X = 8, RESIDENT_WARPS = 16 },
   derive = {
+    { "RESIDENT", "RESIDENT_WARPS // WARPS" },
     { "BINS_X", bins_along("nx") }, { "BIN_ROWS", bins_along("ny") .. " * " .. bins_along("nz") },
     { "NUMBERS", "(BINS_X + sel(" .. PACKED .. ", 1, 0)) * BIN_ROWS" }, -- of all bins, where they begin or what they hold
     { "PLACES", "sel(" .. PACKED .. ", n, BINS_X * BIN_ROWS * CAPACITY)" },
@@ -124,6 +128,8 @@ local BINS = {
       .. "* ceildiv(nz, sel(AXIS == 'z', POINTS, 32 // LANES_X))" },
   },
   require = {
+    { "RESIDENT_WARPS exceeds the blocks or threads of a multiprocessor",
+      "RESIDENT <= dev_blocks_sm and 32 * RESIDENT_WARPS <= dev_threads_sm" },
     { "ALG=bins needs a cutoff", "range == 'cutoff'" },
     { "points of ALG=bins are in lines along y or z", "AXIS ~= 'x'" },
     { "points of ALG=bins are adjacent", "PLACE == 'adjacent'" },
@@ -170,11 +176,12 @@ end
 local MANY = "reach > 0 and n > 512 and " .. POINTS_ALL .. " * n > 2^27 and "
 for _, points in ipairs { 8, 4, 2, 1 } do
   local when = MANY .. ("%s >= %d and "):format(POINTS_ALL, points > 1 and points * 2^16 or 0)
-  local bins = { ALG = "bins", AXIS = "z", POINTS = points, UNROLL = 16 // points, LANES_X = 8, SKIP = 1 }
+  local bins = { ALG = "bins", AXIS = "z", POINTS = points, UNROLL = 16 // points, LANES_X = 8,
+    RESIDENT_WARPS = 24 }
   suggest(when .. (points > 1 and divides(points, "z") or "nz > 1"), bins)
   if points > 1 then
     suggest(when .. "nz == 1 and " .. divides(points, "y"),
-      { ALG = "bins", AXIS = "y", POINTS = points, UNROLL = 16 // points, LANES_X = 32, SKIP = 1 })
+      { ALG = "bins", AXIS = "y", POINTS = points, UNROLL = 16 // points, LANES_X = 32, RESIDENT_WARPS = 24 })
   end
 end
 -- Lines of 8 points where there are pairs enough; small blocks where there are few lines.
@@ -318,7 +325,7 @@ return {
         args = join(GRID, { { "i32", "reach" }, { "i32", "n" }, "atoms", "head", "next" }) },
       { kernel = "slow", when = POINTS_ALL .. " > 0", grid = "min(65536, ceildiv(" .. POINTS_ALL .. ", 128))", block = 128,
         args = join(GENERAL, { { "i32", "reach" }, { "i32", "n" }, "atoms", "head", "next", "energy", "magnitude",
-          { "f64", "1 / (" .. ERROR .. ")" } }) },
+          { "f64", "1.25 / (" .. ERROR .. ")" } }) },
     },
     source = "coulomb_reference.cu",
   },

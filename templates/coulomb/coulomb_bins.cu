@@ -260,7 +260,7 @@ __device__ __forceinline__ void gather_bins(gatherer &to, const bins &n, int hal
   }
 }
 
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
+extern "C" __global__ void __launch_bounds__(32 * WARPS, RESIDENT)
 coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, float soften, float cutoff, int halo,
         const unsigned *begin, long long numbers, const float4 *sorted, const float4 *spilled, float *energy,
         unsigned boxes) {

@@ -93,7 +93,7 @@ __device__ __forceinline__ column column_at(const lattice &g, unsigned task) {
 @ if FINISH == "parts" then
 // Each block the columns of a group and a part of the atoms; where there are several parts, sums go to `partial`, of
 // which each part has a copy of the grid.
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
+extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y, RESIDENT)
 coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, float soften, float cutoff, int n,
         const float *atoms, long long pitch, float *energy, unsigned groups, int share, float *partial) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);
@@ -123,7 +123,7 @@ coulomb_finish(long long points, int parts, const float *partial, float *energy)
 @ else
 // The pairs of points and atoms are divided evenly: each block takes `share` consecutive ones of groups * n, where a
 // group is BLOCK_X * BLOCK_Y columns, which may begin and end amid a group's atoms.
-extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
+extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y, RESIDENT)
 coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, float soften, float cutoff, int n,
         const float *atoms, long long pitch, float *energy, long long pairs, long long share) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);

@@ -118,27 +118,48 @@ __device__ __forceinline__ float along(const float4 &a) {
   return AXIS == AXIS_x ? a.x : AXIS == AXIS_y ? a.y : a.z;
 }
 
-// Atom number u of those that are unrolled. Tells whether a square may be below the least normal number.
-__device__ __forceinline__ bool add_atom(const lattice &g, const column &p, const float4 &a, int u, float *sum) {
-  const float r = across(p, a, g.soft2);
+// N atoms: first the squares of all distances, then all roots, then the sums, so that no sum waits for its root while
+// there are others to compute. Tells whether a square may be below the least normal number.
+template <int N, class ATOM>
+__device__ __forceinline__ bool add_group(const lattice &g, const column &p, const ATOM &atom, float *sum) {
+  float charge[N], r2[N * POINTS], inverse[N * POINTS];
+  bool near = false;
 #pragma unroll
-  for (int k = 0; k < POINTS; k++) {
-    const float d = p.c[k] - along(a), r2 = fmaf(d, d, r);
-    if (CUT && SKIP && !is_arithmetic(u * POINTS + k)) {
-      if (r2 <= g.most) sum[k] = fmaf(a.w, rsqrt_on_demand(r2), sum[k]);
-      continue;
-    }
-    if constexpr (ROOT == ROOT_divide) {
-      if (!CUT || r2 <= g.most) sum[k] += __fdiv_rn(a.w, __fsqrt_rn(r2));
-    } else {
-      const float inverse = is_arithmetic(u * POINTS + k) ? rsqrt_arithmetic(r2) : rsqrt_unit(r2);
-      if (!CUT || r2 <= g.most) sum[k] = fmaf(a.w, inverse, sum[k]);
+  for (int u = 0; u < N; u++) {
+    const float4 a = atom(u);
+    const float r = across(p, a, g.soft2);
+    near |= r < LEAST_NORMAL;
+    charge[u] = a.w;
+#pragma unroll
+    for (int k = 0; k < POINTS; k++) {
+      const float d = p.c[k] - along(a);
+      r2[u * POINTS + k] = fmaf(d, d, r);
     }
   }
-  return r < LEAST_NORMAL;
+#pragma unroll
+  for (int i = 0; i < N * POINTS; i++) {
+    if (!is_arithmetic(i) && !SKIP) inverse[i] = rsqrt_unit(r2[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < N * POINTS; i++) {
+    if (is_arithmetic(i)) inverse[i] = rsqrt_arithmetic(r2[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < N * POINTS; i++) {
+    float &to = sum[i % POINTS];
+    if (CUT && !(r2[i] <= g.most)) continue;
+    if constexpr (ROOT == ROOT_divide) {
+      to += __fdiv_rn(charge[i / POINTS], __fsqrt_rn(r2[i]));
+    } else if (SKIP && !is_arithmetic(i)) {
+      to = fmaf(charge[i / POINTS], rsqrt_on_demand(r2[i]), to);
+    } else {
+      to = fmaf(charge[i / POINTS], inverse[i], to);
+    }
+  }
+  return near;
 }
 
-// What add_atom has left out: an atom at the point itself, whose energy is infinite.
+// What add_group has left out: an atom at the point itself, whose energy is infinite.
 __device__ __forceinline__ void add_infinities(const lattice &g, const column &p, const float4 &a, float *sum) {
   const float r = across(p, a, g.soft2);
   if (!(r < LEAST_NORMAL)) return;
@@ -156,12 +177,11 @@ __device__ __forceinline__ void add_atoms(const lattice &g, const column &p, int
   int i = 0;
 #pragma unroll 1
   for (; i + UNROLL <= n; i += UNROLL) {
-#pragma unroll
-    for (int u = 0; u < UNROLL; u++) near |= add_atom(g, p, atom(i + u), u, sum);
+    near |= add_group<UNROLL>(g, p, [&](int u) { return atom(i + u); }, sum);
   }
   if constexpr (UNROLL > 1) {
 #pragma unroll 1
-    for (; i < n; i++) near |= add_atom(g, p, atom(i), 0, sum);
+    for (; i < n; i++) near |= add_group<1>(g, p, [&](int) { return atom(i); }, sum);
   }
   if constexpr (MIXED > 0) {
     if (!near) return;

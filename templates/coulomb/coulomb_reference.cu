@@ -28,7 +28,8 @@ struct sums {
   double energy, magnitude;
 };
 
-// A pair whose distance is the cutoff within rounding may count or not: `slack` times its energy bounds the error.
+// A pair whose distance is the cutoff within rounding may count or not: its magnitude times `slack`
+// allows for an error of its energy and more.
 __device__ void add(sums &s, double x, double y, double z, const float *a, double soft, double cutoff, double slack) {
   const double dx = x - a[0], dy = y - a[1], dz = z - a[2];
   double r2 = dx * dx + dy * dy + dz * dz + soft * soft;
