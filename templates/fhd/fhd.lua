@@ -21,8 +21,8 @@ end
 
 local PREPARE = { kernel = "prepare", when = "PACK and m > 0", grid = "ceildiv(m, 256)", block = 256,
   args = { "m", "kx", "ky", "kz", "r", "i", "rd", "id", "packed" } }
-local FINISH = { kernel = "finish", when = "SPLIT == 'two_launch' and ROWS > 1 and ANY", grid = "ceildiv(N, 256)", block = 256,
-  args = { { "i64", "N" }, { "i32", "ROWS" }, "partial", "re", "im" } }
+local FINISH = { kernel = "finish", when = "SPLIT == 'two_launch' and ROWS > 1 and ANY",
+  grid = "ceildiv(N, 256)", block = 256, args = { { "i64", "N" }, { "i32", "ROWS" }, "partial", "re", "im" } }
 
 -- Copies a chunk of a plane of samples to constant memory, from what `prepare` wrote or from an argument.
 local function constants(to, plane, from)
@@ -68,7 +68,8 @@ local GATHER = {
     ROWS },
   require = {
     { "TRIG=rotate needs places=grid and VOXELS >= 4", "TRIG ~= 'rotate' or places == 'grid' and VOXELS >= 4" },
-    { "TRIG=rotate needs accuracy=fast for more than 16 voxels", "TRIG ~= 'rotate' or VOXELS <= 16 or accuracy == 'fast'" },
+    { "TRIG=rotate needs accuracy=fast for more than 16 voxels",
+      "TRIG ~= 'rotate' or VOXELS <= 16 or accuracy == 'fast'" },
     { "more than 16 voxels need TRIG=rotate", "VOXELS <= 16 or TRIG == 'rotate'" },
     { "UNROLL * VOXELS exceeds 32, or 8 with TRIG=software", "UNROLL * VOXELS <= sel(TRIG == 'software', 8, 32)" },
     { "PRIVATE=0 has one voxel a thread, as printed", "PRIVATE == 1 or VOXELS == 1 and PARTS == 1 and SPLIT == 'none' "
@@ -76,7 +77,7 @@ local GATHER = {
     { "SAMPLES=constant has launches of a chunk each: SPLIT=none", "SAMPLES ~= 'constant' or SPLIT == 'none'" },
     { "SAMPLES=constant needs warps that read the same sample", "SAMPLES ~= 'constant' or BLOCK // PARTS >= 32" },
     { "CHUNK exceeds constant memory", "SAMPLES ~= 'constant' or CHUNK * sel(MU == 'polar', 16, 12) <= 65536" },
-    { "CHUNK exceeds shared memory", "SAMPLES ~= 'shared' or CHUNK * 20 + BLOCK * 8 <= 49152" },
+    { "CHUNK exceeds shared memory", "SAMPLES ~= 'shared' or CHUNK * 20 + sel(PARTS > 1, 16384, 0) <= 49152" },
     { "16384 chunks at most", "CHUNKS <= 16384" },
     { "SAMPLES=shared computes Mu once a block: FISSION=1", "SAMPLES ~= 'shared' or FISSION == 1" },
   },
@@ -89,9 +90,9 @@ local GATHER = {
         from_at = "RECORD * CHUNK * chunk", nbytes = "RECORD * min(CHUNK, m - CHUNK * chunk)" },
       { kernel = "gather", grid = { "COLUMNS", "ROWS" }, block = "BLOCK",
         args = { { "i32", "sel(SAMPLES == 'constant', CHUNK * chunk, 0)" },
-          { "i32", "sel(SAMPLES == 'constant', min(CHUNK, m - CHUNK * chunk), m)" }, { "i32", "sel(ADDS, 1, min(1, chunk))" },
-          "m", "kx", "ky", "kz", "r", "i", "rd", "id", "packed", "nx", "ny", "nz", "x", "y", "z", "x0", "y0", "z0", "dx",
-          "dy", "dz", "re", "im", "partial" } },
+          { "i32", "sel(SAMPLES == 'constant', min(CHUNK, m - CHUNK * chunk), m)" },
+          { "i32", "sel(ADDS, 1, min(1, chunk))" }, "m", "kx", "ky", "kz", "r", "i", "rd", "id", "packed",
+          "nx", "ny", "nz", "x", "y", "z", "x0", "y0", "z0", "dx", "dy", "dz", "re", "im", "partial" } },
     } },
     FINISH,
   },
@@ -107,13 +108,13 @@ local FACTORS = {
     { "ALG=factors has MU=polar, SAMPLES=shared, LAYOUT=aos and FISSION=1", "MU == 'polar' and SAMPLES == 'shared' "
       .. "and LAYOUT == 'aos' and FISSION == 1 and PRIVATE == 1" },
     { "UNROLL * LINES exceeds 8", "UNROLL * LINES <= 8" },
-    { "CHUNK exceeds shared memory", "CHUNK * (20 + 4 * VOXELS) + BLOCK * 8 <= 49152" },
+    { "CHUNK exceeds shared memory", "CHUNK * (20 + 4 * VOXELS) + sel(PARTS > 1, 16384, 0) <= 49152" },
   },
   source = "mri_factors.cuh",
   stages = {
     { kernel = "factors", when = "ANY", grid = { "COLUMNS", "ROWS" }, block = "BLOCK",
-      args = { "m", { "i32", "sel(ADDS, 1, 0)" }, "kx", "ky", "kz", "r", "i", "rd", "id", "nx", "ny", "nz", "x0", "y0", "z0",
-        "dx", "dy", "dz", "re", "im", "partial" } },
+      args = { "m", { "i32", "sel(ADDS, 1, 0)" }, "kx", "ky", "kz", "r", "i", "rd", "id", "nx", "ny", "nz",
+        "x0", "y0", "z0", "dx", "dy", "dz", "re", "im", "partial" } },
     FINISH,
   },
 }
@@ -121,31 +122,37 @@ local FACTORS = {
 -- For sizes without a tuned result. Blocks and threads share the samples where voxels are few.
 local SUGGESTED = {}
 local function suggest(when, config)
-  for _, split in ipairs(config.SPLIT and { config.SPLIT } or { "atomic", "two_launch" }) do -- atomics where they are valid
+  -- atomics where they are valid
+  for _, split in ipairs(config.SPLIT and { config.SPLIT } or { "atomic", "two_launch" }) do
     local one = { when = when, SPLIT = split }
     for name, value in pairs(config) do one[name] = value end
     SUGGESTED[#SUGGESTED + 1] = one
   end
 end
 for _, trig in ipairs { "hardware", "polynomial" } do -- the hardware's where it is valid
-  for _, run in ipairs { { 16, 4, "nx > 8" }, { 8, 8, "nx > 4" }, { 4, 8, "nx > 1" } } do
+  for _, run in ipairs { { 16, 2, "nx > 8" }, { 8, 4, "nx > 4" }, { 4, 8, "nx > 1" } } do
     local function on_grid(size, parts, blocks)
       suggest("places == 'grid' and " .. run[3] .. " and N " .. size, { ALG = "factors", TRIG = trig, VOXELS = run[1],
-        LINES = run[2], PARTS = parts, BLOCK = 128, CHUNK = 128, UNROLL = 1, SPLIT = "two_launch", BLOCKS = blocks })
+        LINES = run[2], PARTS = parts, BLOCK = 128, CHUNK = 128, UNROLL = run[2] < 8 and 2 or 1, SPLIT = "two_launch",
+        BLOCKS = blocks })
     end
-    on_grid("<= 2^12", 32, 2)
-    on_grid("<= 2^16", 8, 2)
-    on_grid("<= 2^19", 2, 2)
-    on_grid("> 2^19", 1, 8)
+    on_grid("<= 2^12", 32, 4)
+    on_grid("<= 2^16", 8, 4)
+    on_grid("<= 2^19", 2, 8)
+    on_grid("> 2^19", 1, 16)
   end
 end
 for _, trig in ipairs { "mixed", "polynomial" } do
-  suggest("N <= 32", { TRIG = "hardware", VOXELS = 1, PARTS = 64, UNROLL = 4, BLOCKS = 8 })
-  suggest("N <= 2048", { TRIG = "hardware", VOXELS = 1, PARTS = 4, UNROLL = 4, BLOCKS = 8 })
-  suggest("N <= 32", { VOXELS = 1, PARTS = 64, BLOCKS = 8 })
-  suggest("N <= 2048", { VOXELS = 1, PARTS = 4, BLOCKS = 8 })
-  suggest("N <= 2^15", { TRIG = trig, VOXELS = 2, PARTS = 2, BLOCKS = 16 })
-  suggest("N > 2^15", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 16 })
+  -- blocks that are on the device at once, or so many that it hardly matters when the last ones end
+  for _, work in ipairs { { " and N * m <= 2^27", 4 }, { "", 32 } } do
+    suggest("N <= 8" .. work[1], { TRIG = "hardware", VOXELS = 1, PARTS = 64, BLOCKS = work[2] })
+    suggest("N <= 8" .. work[1], { TRIG = "polynomial", VOXELS = 1, PARTS = 64, BLOCKS = work[2] })
+    suggest("N <= 64" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 8, BLOCKS = work[2] })
+    suggest("N <= 2048" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 4, BLOCKS = work[2] })
+    suggest("N <= 2^15" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 2, BLOCKS = work[2] })
+  end
+  suggest("N <= 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 32 })
+  suggest("N > 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 64 })
 end
 
 -- The last step of the text, with the hardware's sines where they are valid.
@@ -222,7 +229,8 @@ return {
     { "PARTS", { 1, 2, 4, 8, 16, 32, 64 }, "threads of a block that share a voxel's samples" },
     { "SPLIT", { "none", "two_launch", "atomic" },
       "whether blocks share a voxel's samples, and how their sums meet: a second launch, or atomics" },
-    { "BLOCKS", { 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor that samples are split for", when = "SPLIT ~= 'none'" },
+    { "BLOCKS", { 1, 2, 4, 8, 16, 32, 64 }, "blocks per multiprocessor that samples are split for",
+      when = "SPLIT ~= 'none'" },
   },
 
   derive = {

@@ -1,10 +1,11 @@
-// fhd_reference.cu -- a voxel in f64, one thread each, and how far f32 may be off, in units of 2^-24 of the magnitudes of
-// samples: by sums, sines and Mu; and by the phase, of which each turn is rounded in coordinates, products and sums, and
-// by the hardware's sine.
+// fhd_reference.cu -- a voxel in f64, one thread each, and how far f32 may be off, in units of 2^-24 of the
+// magnitudes of samples: by sums, sines and Mu; and by the phase, of which each turn is rounded in coordinates,
+// products and sums, and by the hardware's sine.
 extern "C" __global__ void reference(int m, const float *kx, const float *ky, const float *kz, const float *r,
                                      const float *i, const float *rd, const float *id, int nx, int ny, int nz,
                                      const float *x, const float *y, const float *z, float x0, float y0, float z0,
-                                     float dx, float dy, float dz, float *re, float *im, double *re_bound, double *im_bound) {
+                                     float dx, float dy, float dz, float *re, float *im, double *re_bound,
+                                     double *im_bound) {
   const long long n = blockIdx.x * 128ll + threadIdx.x;
   if (n >= (long long)nx * ny * nz) return;
   constexpr bool GRID = PLACES == PLACES_grid;
@@ -27,7 +28,8 @@ extern "C" __global__ void reference(int m, const float *kx, const float *ky, co
     sincospi(2 * (kx[s] * at[0] + ky[s] * at[1] + kz[s] * at[2]), &sine, &cosine);
     a += rmu * cosine - imu * sine;
     b += imu * cosine + rmu * sine;
-    const double turns = fabs((double)kx[s]) * parts[0] + fabs((double)ky[s]) * parts[1] + fabs((double)kz[s]) * parts[2];
+    const double turns =
+        fabs((double)kx[s]) * parts[0] + fabs((double)ky[s]) * parts[1] + fabs((double)kz[s]) * parts[2];
     error += size * (m + SINES + TURN * turns);
   }
   re_bound[n] = error + fabs((double)re[n]) * (m + 64.0);

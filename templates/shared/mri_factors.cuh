@@ -54,6 +54,14 @@ __device__ __forceinline__ void add_factor(pair_sums &to, float2 w, float c, flo
   to.is = fmaf(w.y, s, to.is);
 }
 
+// In the middle of each run; computed a sample ahead, since special functions take their time.
+__device__ __forceinline__ void waves(float2 (&w)[LINES], const float3 (&at)[LINES], const float4 &k) {
+#pragma unroll
+  for (int l = 0; l < LINES; l++) {
+    w[l] = wave<POLYNOMIAL>(phase_at({k.x, k.y, k.z, k.w, 0.0f, 0.0f}, at[l].x, at[l].y, at[l].z));
+  }
+}
+
 extern "C" __global__ void __launch_bounds__(BLOCK)
 factors(int count, int add, const float *kx, const float *ky, const float *kz, const float *r, const float *i,
         const float *rd, const float *id, int nx, int ny, int nz, float x0, float y0, float z0, float dx, float dy,
@@ -76,14 +84,14 @@ factors(int count, int add, const float *kx, const float *ky, const float *kz, c
     const int here = min(CHUNK, own.end - first);
     __syncthreads();
     stage(chunk, in, first, here, dx);
+    float2 next[LINES];
+    waves(next, at, chunk.at[min(part, here - 1)]);
 #pragma unroll UNROLL
     for (int s = part; s < here; s += PARTS) {
-      const float4 k = chunk.at[s];
       float2 w[LINES];
 #pragma unroll
-      for (int l = 0; l < LINES; l++) {
-        w[l] = wave<POLYNOMIAL>(phase_at({k.x, k.y, k.z, k.w, 0.0f, 0.0f}, at[l].x, at[l].y, at[l].z));
-      }
+      for (int l = 0; l < LINES; l++) w[l] = next[l];
+      waves(next, at, chunk.at[min(s + PARTS, here - 1)]);
 #pragma unroll
       for (int p = 0; p < PAIRS; p += 2) {
         const float4 f = chunk.factor[s][p / 2];
@@ -101,14 +109,16 @@ factors(int count, int add, const float *kx, const float *ky, const float *kz, c
 #pragma unroll
   for (int l = 0; l < LINES; l++) {
     const run q = run_of(where, slot, l);
+    float2 all[VOXELS];
 #pragma unroll
-    for (int v = 0; v < VOXELS; v++) {
-      const int pair = v < PAIRS ? PAIRS - 1 - v : v - PAIRS;
-      const float side = v < PAIRS ? -1.0f : 1.0f;
-      const pair_sums &p = sum[l][pair];
-      const float2 all = sum_of_parts(float2{fmaf(-side, p.is, p.rc), fmaf(side, p.rs, p.ic)});
-      const int x = q.before + v;
-      if (part == 0) keep(to, n, q.line < lines && x < nx ? q.line * nx + x : n, all);
+    for (int p = 0; p < PAIRS; p++) {
+      const pair_sums &s = sum[l][p];
+      all[PAIRS + p] = {s.rc - s.is, s.ic + s.rs};
+      all[PAIRS - 1 - p] = {s.rc + s.is, s.ic - s.rs};
     }
+    keep_all(all, [&](int v, float2 f) {
+      const int x = q.before + v;
+      keep(to, n, q.line < lines && x < nx ? q.line * nx + x : n, f);
+    });
   }
 }

@@ -152,10 +152,6 @@ gather(int begin, int count, int add, int m, const float *kx, const float *ky, c
 @ end
 
   const results to = {re, im, partial, add != 0};
-#pragma unroll
-  for (int v = 0; v < VOXELS; v++) {
-    const float2 all = sum_of_parts(sum[v]);
-    if (part == 0) keep(to, n, voxel(where, slot, v), all);
-  }
+  keep_all(sum, [&](int v, float2 all) { keep(to, n, voxel(where, slot, v), all); });
 }
 @ end

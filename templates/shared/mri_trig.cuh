@@ -13,8 +13,8 @@ __device__ __forceinline__ float2 hardware_wave(float radians) {
   return w;
 }
 
-// The wave but for its sign, which is that of the lowest bit of `sign`: the phase from the nearest half turn v, of which
-// the cosine is within 2^-24, and the sine within 2^-28, or 2^-20.6 with accuracy=fast.
+// The wave but for its sign, which is that of the lowest bit of `sign`: v is the phase from the nearest half turn. The
+// cosine is within 2^-24, the sine within 2^-28, or 2^-20.6 with accuracy=fast.
 struct half_wave {
   float2 w;
   unsigned sign;
@@ -38,7 +38,9 @@ __device__ __forceinline__ half_wave polynomial_wave(float phase) {
   }
   return {{c, v * s}, __float_as_uint(n)};
 }
-__device__ __forceinline__ float flip(float x, unsigned sign) { return __uint_as_float(__float_as_uint(x) ^ sign << 31); }
+__device__ __forceinline__ float flip(float x, unsigned sign) {
+  return __uint_as_float(__float_as_uint(x) ^ sign << 31);
+}
 
 // How the voxels of a thread take turns with TRIG=mixed: SHARE of VOXELS by polynomials.
 __device__ constexpr bool by_polynomial(int voxel) {

@@ -49,19 +49,33 @@ __device__ __forceinline__ void keep(const results &to, long long n, long long i
   }
 }
 
-// The sum over the PARTS threads of a block that share a voxel, in the first of them; by all threads.
-__device__ __forceinline__ float2 sum_of_parts(float2 sum) {
-  if constexpr (PARTS == 1) return sum;
-  __shared__ float2 parts[BLOCK];
-  __syncthreads();
-  parts[threadIdx.x] = sum;
-  __syncthreads();
-  if (threadIdx.x >= GROUP) return sum;
-  for (int p = 1; p < PARTS; p++) {
-    sum.x += parts[p * GROUP + threadIdx.x].x;
-    sum.y += parts[p * GROUP + threadIdx.x].y;
+// Calls keep(v, sum) for each of N voxels of a thread, by one of the PARTS threads of a block that share them; these
+// share the additions, too. By all threads.
+template <int N, typename F>
+__device__ __forceinline__ void keep_all(const float2 (&sum)[N], F keep) {
+  if constexpr (PARTS == 1) {
+#pragma unroll
+    for (int v = 0; v < N; v++) keep(v, sum[v]);
+    return;
   }
-  return sum;
+  constexpr int MOST = 2048 / BLOCK, LEAST = PARTS < N ? PARTS : N;
+  constexpr int ROUND = LEAST < MOST ? LEAST : MOST;  // voxels at a time
+  __shared__ float2 parts[ROUND][BLOCK];
+  const int slot = threadIdx.x % GROUP, part = threadIdx.x / GROUP;
+#pragma unroll
+  for (int first = 0; first < N; first += ROUND) {
+    __syncthreads();
+#pragma unroll
+    for (int v = 0; v < ROUND && first + v < N; v++) parts[v][threadIdx.x] = sum[first + v];
+    __syncthreads();
+    if (part >= ROUND || first + part >= N) continue;
+    float2 all = parts[part][slot];
+    for (int p = 1; p < PARTS; p++) {
+      all.x += parts[part][p * GROUP + slot].x;
+      all.y += parts[part][p * GROUP + slot].y;
+    }
+    keep(first + part, all);
+  }
 }
 
 @ if SPLIT == "two_launch" then
