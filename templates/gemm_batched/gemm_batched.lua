@@ -11,6 +11,11 @@ local NBYTES = "sel(dtype == 'f64', 8, 4)"
 local A_ROWS, A_COLS = "sel(ta == 'n', m, k)", "sel(ta == 'n', k, m)" -- as they lie in memory
 local B_ROWS, B_COLS = "sel(tb == 'n', k, n)", "sel(tb == 'n', n, k)"
 local GROUPS = "ceildiv(batch, GROUP)"
+-- What a block does, in all its groups: elements of A and B, multiplications of a thread or warp, steps along k, and
+-- elements of C.
+local LOOPS = "sel(BLOCKS == 0, 1, ceildiv(" .. GROUPS .. ", max(1, min(BLOCKS * dev_sms, " .. GROUPS .. "))))"
+local WORK = { LOOPS .. " * GROUP * (m * k + k * n)", LOOPS .. " * M_NEEDED * N_NEEDED * k", LOOPS .. " * k",
+  LOOPS .. " * GROUP * m * n * sel(beta_is == '0', 1, 2)" }
 local PACKED = "lda == " .. A_ROWS .. " and ldb == " .. B_ROWS .. " and ldc == m"
 local CONTIGUOUS = PACKED .. " and stride_a == m * k and stride_b == k * n and stride_c == m * n"
 local GROUP_SIZES = { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256 }
@@ -367,7 +372,7 @@ return {
     { kernel = "gemm_batched",
       grid = "sel(m * n == 0, 0, sel(BLOCKS == 0, " .. GROUPS .. ", min(BLOCKS * dev_sms, " .. GROUPS
         .. ")))",
-      block = "BLOCK", smem = "SMEM",
+      block = "BLOCK", smem = "SMEM", work = WORK,
       args = { "m", "n", "k", "alpha", "A", "lda", "stride_a", "B", "ldb", "stride_b", "beta", "C",
         "ldc", "stride_c", "batch", "offsets_a", "offsets_b", "offsets_c", "scales",
         "biases" } },

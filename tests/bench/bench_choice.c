@@ -1,12 +1,12 @@
 /* bench_choice.c -- which origin would serve drawn calls on the device that presets and portfolios were
  * measured on. Needs no such device: nothing is compiled or run.
  *
- *   bench_choice FAMILY... [--n 300] [--seed 1] [--calls]
+ *   bench_choice FAMILY... [--n 300] [--seed 1] [--calls] [--draw "m=1..9 ..."]
  *
  * Draws N calls of each family (tuner/peers/calls.txt) and counts the origins of what they would get
  * just after installation; "far" ones come from a problem more than four octaves away, and "default"
  * ones have neither a result nor a suggestion of the template. --calls prints a line a call: origin,
- * octaves, problem, where from, configuration. */
+ * octaves, problem, where from, configuration. --draw replaces the families' lines. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,15 +79,15 @@ static void print_call(gen_template *t, const char *problem, const choice *x) {
          x->pick.problem ? x->pick.problem : "-", str_text(&config));
 }
 
-static void run_family(const serve_sources *from, const char *family, size_t n, uint64_t seed,
-                       bool calls) {
+static void run_family(const serve_sources *from, const char *family, const char *draw, size_t n,
+                       uint64_t seed, bool calls) {
   auto_template *t = NULL;
   serve_known known = {0};
   call_drawer *drawer;
   counts all = {0};
   err e = {0};
   must(gen_open(NULL, family, &t, &e), family, &e);
-  must(call_drawer_open(t, NULL, 0, seed, &drawer, &e), family, &e);
+  must(call_drawer_open(t, draw, 0, seed, &drawer, &e), family, &e);
   for (size_t i = 0; i < n; i++) {
     drawn_call c = {0};
     auto_arena a = {0};
@@ -125,7 +125,7 @@ int main(int argc, char **argv) {
   printf("%-18s %6s %9s %5s %5s %5s %9s %7s\n", "family", "calls", "portfolio", "same", "near",
          "far", "suggested", "default");
   for (int i = 1; i < argc && argv[i][0] != '-'; i++) {
-    run_family(&from, argv[i], n, seed, calls);
+    run_family(&from, argv[i], bench_option(argc, argv, "--draw", NULL), n, seed, calls);
   }
   d->ops->close(d);
   return 0;
