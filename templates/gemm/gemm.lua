@@ -26,10 +26,15 @@ local NOT_PLAIN = "ALG ~= 'plain'"
 local SUGGESTED = {}
 
 local function suggest_warpgroups(bm, bn, stages, condition, more)
-  local one = { when = "dev_cc == 90 and dtype ~= 'f64' and ceildiv(m, " .. bm .. ") * ceildiv(n, "
-    .. bn .. ")" .. condition, ALG = "wgmma", BM = bm, BN = bn, GROUPS = bn // 64, WGMMA_STAGES = stages }
-  for name, value in pairs(more or {}) do one[name] = value end
-  SUGGESTED[#SUGGESTED + 1] = one
+  local where = "dev_cc == 90 and dtype ~= 'f64' and ceildiv(m, " .. bm .. ") * ceildiv(n, " .. bn .. ")" .. condition
+  -- An aligned C that is read, aligned operands, and others, which are packed.
+  for _, how in ipairs { { " and beta_is ~= '0'", "map", "early" }, { "", "threads", "early" },
+    { "", "threads", "in_order" } } do
+    local one = { when = where .. how[1], ALG = "wgmma", BM = bm, BN = bn, GROUPS = bn // 64, WGMMA_STAGES = stages,
+      READ_C = how[2], START = how[3] }
+    for name, value in pairs(more or {}) do one[name] = value end
+    SUGGESTED[#SUGGESTED + 1] = one
+  end
 end
 
 suggest_warpgroups(256, 128, 4, " >= 3 * dev_sms", { RASTER = 8, CLUSTER = "columns" })
@@ -45,9 +50,11 @@ suggest_warpgroups(64, 64, 8, " > 0")
 
 local function suggest_warps(condition, config)
   for _, edge in ipairs { "whole", "guarded" } do
-    local one = { when = condition, ALG = "mma", EDGE = edge, STORE = "shared" }
-    for name, value in pairs(config) do one[name] = value end
-    SUGGESTED[#SUGGESTED + 1] = one
+    for _, start in ipairs { "early", "in_order" } do -- the latter before compute capability 9.0
+      local one = { when = condition, ALG = "mma", EDGE = edge, STORE = "shared", START = start }
+      for name, value in pairs(config) do one[name] = value end
+      SUGGESTED[#SUGGESTED + 1] = one
+    end
   end
 end
 

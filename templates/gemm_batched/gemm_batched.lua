@@ -134,14 +134,19 @@ local MMA = {
     { "N_TILES", "ceildiv(max(1, n), 8)" },
     { "K_WIDE", "roundup(k, 8)" },
     { "A_SIZE", "sel(A_ALONG_K, 16 * M_TILES * (K_WIDE + 4), K_WIDE * (16 * M_TILES + 4))" },
-    { "SMEM", "8 * (A_SIZE + sel(B_ALONG_K, 8 * N_TILES * (K_WIDE + 4), K_WIDE * (8 * N_TILES + 4)))" },
+    { "B_SIZE", "sel(B_ALONG_K, 8 * N_TILES * (K_WIDE + 4), K_WIDE * (8 * N_TILES + 4))" },
+    -- In shared memory at a time.
+    { "MATRICES", "sel(BLOCKS == 0, 1, "
+      .. "max(1, min(4, (dev_smem_sm // max(1, BLOCKS) - dev_smem_reserved) // (8 * (A_SIZE + B_SIZE)))))" },
+    { "SMEM", "8 * MATRICES * (A_SIZE + B_SIZE)" },
   },
   require = {
     { "ALG=mma needs dtype=f64 and compute capability 9.0", "dtype == 'f64' and dev_cc >= 90" },
     { "reproducible=shape excludes ALG=mma: how tensor cores round is not documented", "not ONE_ORDER" },
     { "ALG=mma needs k > 8, and m and n > 8", "k > 8 and m > 8 and n > 8" },
-    { "ALG=mma needs GROUP=1, KV=1, UNROLL=4, BLOCKS=0 and STORE=direct",
-      "GROUP == 1 and KV == 1 and UNROLL == 4 and BLOCKS == 0 and STORE == 'direct'" },
+    { "ALG=mma needs GROUP=1, KV=1, UNROLL=4 and STORE=direct",
+      "GROUP == 1 and KV == 1 and UNROLL == 4 and STORE == 'direct'" },
+    { "BLOCKS blocks have no room for two matrices each", "BLOCKS == 0 or MATRICES >= 2" },
     { "PM x PN warps exceed 16, or the 16 x 8 tiles of C", "PM * PN <= 16 and PM <= M_TILES and PN <= N_TILES" },
     { "a warp has more than eight tiles of 16 x 8", "ceildiv(M_TILES, PM) * ceildiv(N_TILES, PN) <= 8" },
     SMEM_OF_BLOCK,
@@ -179,9 +184,11 @@ local function suggest_threads(pm, pn, least, most)
   suggest(pm, pn, group, least, most, " and ta == 't'", { VEC = 1, PAD = 1 })
   suggest(pm, pn, group, least, most, "", { VEC = 1 })
 end
-for _, c in ipairs { { 2, 2, 16, 32 }, { 2, 4, 32, 64 }, { 4, 4, 64, 128 } } do
-  SUGGESTED[#SUGGESTED + 1] = { ALG = "mma", PM = c[1], PN = c[2],
-    when = "dtype == 'f64' and min(m, n, k) > " .. c[3] .. " and max(m, n) <= " .. c[4] }
+for _, c in ipairs { { 2, 2, 16, 32, 4 }, { 2, 4, 32, 64, 1 }, { 4, 4, 64, 128, 0 } } do
+  for _, blocks in ipairs { c[5], 0 } do
+    SUGGESTED[#SUGGESTED + 1] = { ALG = "mma", PM = c[1], PN = c[2], BLOCKS = blocks,
+      when = "dtype == 'f64' and min(m, n, k) > " .. c[3] .. " and max(m, n) <= " .. c[4] }
+  end
 end
 -- Fewer matrices than the device runs at a time: all the threads that help.
 suggest(16, 16, 1, 0, "max(2^16, m * n)", " and batch <= 2 * dev_sms and m * n >= 512", { VEC = 1 })

@@ -118,7 +118,9 @@ BED_TEST(gemm_batched_by_tensor_cores_is_right) {
   static const part parts[] = {
       {"m=33 n=20 k=41 batch=3 dtype=f64 ta=t beta_is=any", "ALG=mma,PM=2,PN=2"},
       {"m=44 k=30 batch=2 dtype=f64 tb=t layout=pointers align=2 beta_is=1 bias=row act=relu",
-       "ALG=mma,PM=1,PN=3"}};
+       "ALG=mma,PM=1,PN=3"},
+      {"m=17 n=18 k=16 batch=9 dtype=f64 ta=t tb=t layout=strided beta_is=any",
+       "ALG=mma,PM=1,PN=2,BLOCKS=2", 2}};
   bed_needs(b, 90);
   CHECK_PARTS(b, "gemm_batched", 0, parts);
 }
