@@ -14,21 +14,24 @@ constexpr int VECTORS = (SHIFT + OUT_X + 2 * RX + VEC - 1) / VEC,
 constexpr int WIDTH = ACROSS - OUT_X + ELEMENTS, HEIGHT = DOWN + 2 * RY, PLANE = WIDTH * HEIGHT;
 constexpr int PIECES_X = WIDTH / VEC, PIECES = PIECES_X * HEIGHT,
               COPIES = (PIECES + THREADS - 1) / THREADS;
-constexpr bool ASYNC = VEC * NBYTES >= 4;  // cp.async copies 4, 8 or 16 bytes
 
 struct alignas(VEC * sizeof(stored)) vector {
   stored e[VEC];
 };
 
-// Copies planes to shared memory, each thread some pieces of VEC elements.
+// Copies planes to shared memory, each thread some pieces of VEC elements that are within a row, and at the ends of rows
+// some single elements, or what they stand for. What stays zero is set before the first plane.
 struct loader {
-  static constexpr int ZEROS = -1,
-                       APART = -2;  // APART: a piece has elements on both sides of an end
+  static constexpr int LEFT = BORDER == BORDER_replicate || BORDER == BORDER_mirror ? RX : 0;
+  static constexpr int SINGLES_X = 2 * LEFT + VEC - 1,
+                       SINGLES = (SINGLES_X * HEIGHT + THREADS - 1) / THREADS;
   volume from;
   int column, row, thread;  // column and row of the volume where the tile begins
   stored *shared;
-  bool inside;           // all of the tile's columns and rows exist
-  long long at[COPIES];  // then: of this thread's pieces, from the start of a plane
+  long long at[COPIES];  // of this thread's pieces, from the start of a plane; -1: none
+  long long single[SINGLES > 0 ? SINGLES : 1];  // of elements likewise
+  int single_to[SINGLES > 0 ? SINGLES : 1];     // and their places in shared memory
+  bool inside;                                  // all of the tile's rows and columns exist
 
   __device__ __forceinline__ loader(const volume &v, const place &tile, stored *memory, int member)
       : from(v),
@@ -36,46 +39,32 @@ struct loader {
         row(tile.row + SKIP_Y - RY),
         thread(member),
         shared(memory) {
-    inside = ASYNC && column >= 0 && column + WIDTH <= v.nx && row >= 0 && row + HEIGHT <= v.ny;
+    inside = column >= 0 && column + WIDTH <= v.nx && row >= 0 && row + HEIGHT <= v.ny;
 #pragma unroll
     for (int k = 0; k < COPIES; k++) {
-      const int i = k * THREADS + thread;
-      at[k] = (row + i / PIECES_X) * v.ldx + column + i % PIECES_X * VEC;
+      const int i = k * THREADS + thread, c = column + i % PIECES_X * VEC;
+      const bool whole = i < PIECES && c >= 0 && c + VEC <= v.nx;
+      at[k] = find(whole, row + i / PIECES_X, c);
+    }
+#pragma unroll
+    for (int k = 0; k < SINGLES; k++) {
+      const int i = k * THREADS + thread, e = i % max(SINGLES_X, 1), r = i / max(SINGLES_X, 1);
+      const int c = e < LEFT ? e - LEFT : v.nx / VEC * VEC + e - LEFT;
+      const bool here = r < HEIGHT && c >= column && c < column + WIDTH && c < v.nx + LEFT;
+      single[k] = find(here, row + r, here ? border_index(c, v.nx) : NOTHING);
+      single_to[k] = r * WIDTH + c - column;
     }
   }
-  __device__ __forceinline__ long long find(int i) const {
-    if (!ASYNC) return APART;
-    const int c = column + i % PIECES_X * VEC, r = row + i / PIECES_X;
+  // An element that exists, or stands for one that results need.
+  __device__ __forceinline__ long long find(bool exists, int r, int c) const {
     const int line = border_index(r, from.ny);
-    if (line < 0 || r >= from.ny + RY || c >= from.nx + RX || c + VEC <= -RX) return ZEROS;
-    return c >= 0 && c + VEC <= from.nx ? line * from.ldx + c : APART;
+    return exists && c >= 0 && line >= 0 && r < from.ny + RY ? line * from.ldx + c : -1;
   }
-  // Element by element.
-  __device__ __forceinline__ void copy_apart(const stored *plane, stored *to, int i) const {
-    const int line = border_index(row + i / PIECES_X, from.ny);
-#pragma unroll 1
-    for (int e = 0; e < VEC; e++) {
-      const int c = border_index(column + i % PIECES_X * VEC + e, from.nx);
-      const bool exists = c >= 0 && line >= 0;
-      const stored *element = plane + (exists ? line * from.ldx + c : 0);
-      if constexpr (NBYTES >= 4) {
-        cp_async<NBYTES>(shared_address(to + i * VEC + e), element, exists ? NBYTES : 0);
-      } else {
-        to[i * VEC + e] = exists ? *element : stored();
-      }
-    }
-  }
-  __device__ __forceinline__ void copy_some(const stored *plane, stored *to) const {
-#pragma unroll 1
-    for (int i = thread; i < PIECES; i += THREADS) {
-      const long long at = find(i);
-      if (at == APART) {
-        copy_apart(plane, to, i);
-      } else if constexpr (ASYNC) {
-        cp_async<VEC * NBYTES>(shared_address(to + i * VEC), plane + max(at, 0ll),
-                               at >= 0 ? VEC * NBYTES : 0);
-      }
-    }
+  // Before the first plane.
+  __device__ __forceinline__ void clear() const {
+    if (inside) return;
+    for (int i = thread; i < (PREFETCH + 1) * PLANE; i += THREADS) shared[i] = 0;
+    __syncthreads();
   }
   // Plane z, if it exists.
   __device__ __forceinline__ void load(int z, int slot) const {
@@ -83,17 +72,24 @@ struct loader {
     if (z < 0) return;
     const stored *plane = from.row(0, z);
     stored *to = shared + slot * PLANE;
-    if (!ASYNC || !inside) {
-      copy_some(plane, to);
-      return;
-    }
-    if constexpr (ASYNC) {
-      const unsigned address = shared_address(to + thread * VEC);
 #pragma unroll
-      for (int k = 0; k < COPIES; k++) {
-        if ((k + 1) * THREADS > PIECES && k * THREADS + thread >= PIECES) break;
-        cp_async<VEC * NBYTES>(address + k * THREADS * VEC * NBYTES, plane + at[k], VEC * NBYTES);
-      }
+    for (int k = 0; k < COPIES; k++) {
+      if (at[k] < 0) continue;
+      copy<VEC>(to + (k * THREADS + thread) * VEC, plane + at[k]);
+    }
+    if (SINGLES == 0 || inside) return;
+#pragma unroll
+    for (int k = 0; k < SINGLES; k++) {
+      if (single[k] >= 0) copy<1>(to + single_to[k], plane + single[k]);
+    }
+  }
+  template <int N>
+  __device__ __forceinline__ static void copy(stored *to, const stored *elements) {
+    if constexpr (N * NBYTES >= 4) {
+      cp_async<N * NBYTES>(shared_address(to), elements, N * NBYTES);
+    } else {
+      static_assert(N == 1, "cp.async copies 4 bytes at least");
+      *to = *elements;
     }
   }
 };
@@ -101,6 +97,7 @@ struct loader {
 // Calls step(s, plane) for n planes from plane `top` on, when the s-th is in shared memory at `plane`.
 template <typename Step>
 __device__ __forceinline__ void march(const loader &planes, int top, int n, const Step &step) {
+  planes.clear();
   int slot = 1, loaded = 0;  // slot of plane s
 #pragma unroll 1
   for (int s = -PREFETCH; s < n; s++) {
