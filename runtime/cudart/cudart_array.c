@@ -69,6 +69,7 @@ static bool is_alive(const cudart *c, cudaArray_const_t a) {
 
 cudaError_t emu_cudaMalloc3DArray(cudaArray_t *out, const struct cudaChannelFormatDesc *desc,
                                   struct cudaExtent extent, unsigned flags) {
+  CUDART_NEEDS(out && desc);
   err e = {0};
   CUDART_ENTER(c);
   struct cudaArray *a = calloc(1, sizeof *a);
@@ -87,6 +88,7 @@ cudaError_t emu_cudaMalloc3DArray(cudaArray_t *out, const struct cudaChannelForm
 
 cudaError_t emu_cudaMallocArray(cudaArray_t *out, const struct cudaChannelFormatDesc *desc,
                                 size_t width, size_t height, unsigned flags) {
+  CUDART_NEEDS(out && desc);
   const struct cudaExtent extent = {width, height, 0};
   return emu_cudaMalloc3DArray(out, desc, extent, flags);
 }
@@ -101,12 +103,14 @@ cudaError_t emu_cudaFreeArray(cudaArray_t a) {
 }
 
 cudaError_t emu_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_const_t a) {
+  CUDART_NEEDS(desc && a);
   *desc = a->desc;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
                                  unsigned *flags, cudaArray_t a) {
+  CUDART_NEEDS(a);
   if (desc) {
     *desc = a->desc;
   }
@@ -156,6 +160,7 @@ static cudaError_t copy_rows(cudaArray_const_t a, size_t x, size_t y, const void
 cudaError_t emu_cudaMemcpy2DToArray(cudaArray_t a, size_t x, size_t y, const void *from,
                                     size_t pitch, size_t width, size_t height,
                                     enum cudaMemcpyKind kind) {
+  CUDART_NEEDS(a && from);
   (void)kind;
   return copy_rows(a, x, y, from, pitch, width, height, false, "cudaMemcpy2DToArray");
 }
@@ -174,6 +179,7 @@ cudaError_t emu_cudaMemcpy2DToArrayAsync(cudaArray_t a, size_t x, size_t y, cons
 cudaError_t emu_cudaMemcpy2DFromArray(void *to, size_t pitch, cudaArray_const_t a, size_t x,
                                       size_t y, size_t width, size_t height,
                                       enum cudaMemcpyKind kind) {
+  CUDART_NEEDS(to && a);
   (void)kind;
   return copy_rows(a, x, y, to, pitch, width, height, true, "cudaMemcpy2DFromArray");
 }
@@ -203,12 +209,14 @@ static cudaError_t copy_bytes(cudaArray_const_t a, size_t x, size_t y, const voi
 
 cudaError_t emu_cudaMemcpyToArray(cudaArray_t a, size_t x, size_t y, const void *from, size_t n,
                                   enum cudaMemcpyKind kind) {
+  CUDART_NEEDS(a && from);
   (void)kind;
   return copy_bytes(a, x, y, from, n, false, "cudaMemcpyToArray");
 }
 
 cudaError_t emu_cudaMemcpyFromArray(void *to, cudaArray_const_t a, size_t x, size_t y, size_t n,
                                     enum cudaMemcpyKind kind) {
+  CUDART_NEEDS(to && a);
   (void)kind;
   return copy_bytes(a, x, y, to, n, true, "cudaMemcpyFromArray");
 }
@@ -271,6 +279,7 @@ static bool take_resource(const struct cudaResourceDesc *r, rt_texture *t) {
 cudaError_t emu_cudaCreateTextureObject(cudaTextureObject_t *o, const struct cudaResourceDesc *r,
                                         const struct cudaTextureDesc *how,
                                         const struct cudaResourceViewDesc *view) {
+  CUDART_NEEDS(o && r && how);
   rt_texture t = {0};
   rt_object made = 0;
   err e = {0};
@@ -298,6 +307,7 @@ cudaError_t emu_cudaDestroyTextureObject(cudaTextureObject_t o) {
 }
 
 cudaError_t emu_cudaCreateSurfaceObject(cudaSurfaceObject_t *o, const struct cudaResourceDesc *r) {
+  CUDART_NEEDS(o && r);
   rt_object made = 0;
   err e = {0};
   CUDART_ENTER(c);

@@ -381,6 +381,7 @@ cudaError_t emu_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *
 cudaError_t emu_capture_info_3(cudaStream_t s, enum cudaStreamCaptureStatus *status,
                                unsigned long long *id, cudaGraph_t *g,
                                const cudaGraphNode_t **before, const void **data, size_t *n) {
+  CUDART_NEEDS(status);
   static const unsigned char no_data[8]; /* cudaGraphEdgeData, at most one is asked for */
   capture *x;
   cudart_lock();

@@ -88,6 +88,9 @@ static cudaError_t copy_box(const box *b, const char *call) {
   if (b->width > b->to_pitch || b->width > b->from_pitch) {
     return cudart_leave(c, cudaErrorInvalidPitchValue);
   }
+  if (!b->to || !b->from) {
+    return cudart_leave(c, rejected(call, "an address is null"));
+  }
   if (!fits(c, b->to, b->from, b->kind)) {
     return cudart_leave(c,
                         rejected(call, "an address of the host is passed for one of the device, or "
@@ -158,6 +161,7 @@ static char *corner(const struct cudaPitchedPtr *p, const struct cudaPos *at) {
 }
 
 cudaError_t emu_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
+  CUDART_NEEDS(p);
   if (p->srcArray || p->dstArray) {
     return cudart_copy_3d_array(p);
   }
@@ -177,6 +181,7 @@ cudaError_t emu_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
 }
 
 cudaError_t emu_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+  CUDART_NEEDS(p);
   cudaError_t error;
   return captured(stream, p, &error) ? error : emu_cudaMemcpy3D(p);
 }
@@ -231,10 +236,12 @@ cudaError_t emu_cudaMemcpyFromSymbolAsync(void *to, const void *symbol, size_t n
 }
 
 cudaError_t emu_cudaGetSymbolAddress(void **at, const void *symbol) {
+  CUDART_NEEDS(at);
   return cudart_symbol_bytes(symbol, 0, 0, at);
 }
 
 cudaError_t emu_cudaGetSymbolSize(size_t *nbytes, const void *symbol) {
+  CUDART_NEEDS(nbytes);
   cudart_symbol *s;
   CUDART_ENTER(c);
   const cudaError_t error = cudart_variable(c, symbol, &s);

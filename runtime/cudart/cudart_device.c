@@ -10,11 +10,13 @@
 enum { VERSION = 13000 };
 
 cudaError_t emu_cudaGetDeviceCount(int *n) {
+  CUDART_NEEDS(n);
   *n = 1;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGetDevice(int *device) {
+  CUDART_NEEDS(device);
   *device = 0;
   return cudaSuccess;
 }
@@ -29,6 +31,7 @@ cudaError_t emu_cudaSetDevice(int device) {
 }
 
 cudaError_t emu_cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted) {
+  CUDART_NEEDS(device);
   (void)wanted;
   *device = 0;
   return cudaSuccess;
@@ -45,11 +48,13 @@ cudaError_t emu_cudaGetDeviceFlags(unsigned *flags) {
 }
 
 cudaError_t emu_cudaDriverGetVersion(int *version) {
+  CUDART_NEEDS(version);
   *version = VERSION;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaRuntimeGetVersion(int *version) {
+  CUDART_NEEDS(version);
   *version = VERSION;
   return cudaSuccess;
 }
@@ -87,6 +92,7 @@ cudaError_t emu_cudaDeviceReset(void) {
 /* clang-format on */
 
 cudaError_t emu_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device) {
+  CUDART_NEEDS(value);
   CUDART_ENTER(c);
   const rt_info *i = &c->d->info;
   switch ((int)attribute) {
@@ -118,6 +124,7 @@ cudaError_t emu_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
 }
 
 cudaError_t emu_cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) {
+  CUDART_NEEDS(value);
   CUDART_ENTER(c);
   if ((unsigned)limit >= N_LIMITS) {
     return cudart_leave(c, cudaErrorInvalidValue);
@@ -156,6 +163,7 @@ cudaError_t emu_cudaDeviceGetByPCIBusId(int *device, const char *text) {
 /* ---- other devices: there are none ----------------------------------------------------------- */
 
 cudaError_t emu_cudaDeviceCanAccessPeer(int *can, int device, int peer) {
+  CUDART_NEEDS(can);
   *can = 0;
   return check_device(device ? device : peer);
 }

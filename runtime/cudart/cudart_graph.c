@@ -239,6 +239,7 @@ cudaError_t cudart_graph_launch(cudart *c, cudaGraph_t g) {
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 cudaError_t emu_cudaGraphCreate(cudaGraph_t *g, unsigned flags) {
+  CUDART_NEEDS(g);
   CUDART_ENTER(c);
   *g = flags ? NULL : cudart_graph_new();
   return cudart_leave(c, *g      ? cudaSuccess
@@ -254,6 +255,7 @@ cudaError_t emu_cudaGraphDestroy(cudaGraph_t g) {
 }
 
 cudaError_t emu_cudaGraphClone(cudaGraph_t *copy, cudaGraph_t g) {
+  CUDART_NEEDS(copy);
   CUDART_ENTER(c);
   *copy = g ? cudart_graph_copy(c, g) : NULL;
   return cudart_leave(c, !g      ? cudaErrorInvalidValue

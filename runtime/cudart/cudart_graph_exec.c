@@ -7,6 +7,7 @@
 #include "cudart_graph_params.h"
 
 static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t g, unsigned long long flags) {
+  CUDART_NEEDS(out);
   CUDART_ENTER(c);
   cudaGraphExec_t exec = g ? calloc(1, sizeof *exec) : NULL;
   *out = NULL;
@@ -39,6 +40,7 @@ cudaError_t emu_cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t
 
 cudaError_t emu_cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_t g,
                                                cudaGraphInstantiateParams *p) {
+  CUDART_NEEDS(p);
   const cudaError_t error = instantiate(exec, g, p->flags);
   p->errNode_out = NULL;
   p->result_out = error ? cudaGraphInstantiateInvalidStructure : cudaGraphInstantiateSuccess;

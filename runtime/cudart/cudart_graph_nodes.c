@@ -87,6 +87,7 @@ static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode
 
 cudaError_t emu_add_node_13(cudaGraphNode_t *node, cudaGraph_t g, const cudaGraphNode_t *before,
                             const void *data, size_t n, struct cudaGraphNodeParams *p) {
+  CUDART_NEEDS(p);
   cudart_work w;
   cudaError_t error = cudart_work_of(p, &w);
   (void)data;
@@ -109,12 +110,14 @@ cudaError_t emu_add_node_12(cudaGraphNode_t *node, cudaGraph_t g, const cudaGrap
 cudaError_t emu_cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t g,
                                        const cudaGraphNode_t *before, size_t n,
                                        const struct cudaKernelNodeParams *p) {
+  CUDART_NEEDS(p);
   return p->extra ? cudaErrorInvalidValue : add(node, g, before, n, kernel_work(p));
 }
 
 cudaError_t emu_cudaGraphAddMemcpyNode(cudaGraphNode_t *node, cudaGraph_t g,
                                        const cudaGraphNode_t *before, size_t n,
                                        const struct cudaMemcpy3DParms *p) {
+  CUDART_NEEDS(p);
   return add(node, g, before, n, copy_work(p));
 }
 
@@ -146,12 +149,14 @@ cudaError_t emu_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *node, cudaGrap
 cudaError_t emu_cudaGraphAddMemsetNode(cudaGraphNode_t *node, cudaGraph_t g,
                                        const cudaGraphNode_t *before, size_t n,
                                        const struct cudaMemsetParams *p) {
+  CUDART_NEEDS(p);
   return add(node, g, before, n, fill_work(p));
 }
 
 cudaError_t emu_cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t g,
                                      const cudaGraphNode_t *before, size_t n,
                                      const struct cudaHostNodeParams *p) {
+  CUDART_NEEDS(p);
   return add(node, g, before, n, host_work(p));
 }
 
@@ -181,6 +186,7 @@ cudaError_t emu_cudaGraphAddEventWaitNode(cudaGraphNode_t *node, cudaGraph_t g,
 cudaError_t emu_cudaGraphAddMemAllocNode(cudaGraphNode_t *node, cudaGraph_t g,
                                          const cudaGraphNode_t *before, size_t n,
                                          struct cudaMemAllocNodeParams *p) {
+  CUDART_NEEDS(p);
   const cudaError_t error =
       add(node, g, before, n, (cudart_work){.type = cudaGraphNodeTypeMemAlloc, .alloc = *p});
   p->dptr = error ? NULL : (*node)->work.alloc.dptr;
@@ -277,6 +283,7 @@ static cudaError_t change(cudaGraphExec_t exec, cudaGraphNode_t node, cudart_wor
 
 cudaError_t emu_cudaGraphExecNodeSetParams(cudaGraphExec_t exec, cudaGraphNode_t node,
                                            struct cudaGraphNodeParams *p) {
+  CUDART_NEEDS(p);
   cudart_work w;
   const cudaError_t error = cudart_work_of(p, &w);
   return error ? error : change(exec, node, w);
@@ -288,9 +295,11 @@ cudaError_t emu_cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNod
 
 #define SET_PARAMS(call, params, work)                                                             \
   cudaError_t emu_cudaGraph##call(cudaGraphNode_t node, params p) {                                \
+    CUDART_NEEDS(p);                                                                               \
     return change(NULL, node, work);                                                               \
   }                                                                                                \
   cudaError_t emu_cudaGraphExec##call(cudaGraphExec_t exec, cudaGraphNode_t node, params p) {      \
+    CUDART_NEEDS(p);                                                                               \
     return change(exec, node, work);                                                               \
   }
 

@@ -61,6 +61,7 @@ cudaError_t emu_cudaLaunchCooperativeKernel(const void *func, dim3 grid, dim3 bl
 
 cudaError_t emu_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
                                     void **args) {
+  CUDART_NEEDS(config);
   cudart_launch l =
       cudart_launch_of(func, config->gridDim, config->blockDim, config->dynamicSmemBytes, args);
   for (unsigned i = 0; i < config->numAttrs; i++) {

@@ -47,10 +47,12 @@ static cudaError_t release(void *p, const char *call) {
 }
 
 cudaError_t emu_cudaMalloc(void **p, size_t nbytes) {
+  CUDART_NEEDS(p);
   return allocate(p, nbytes, false);
 }
 
 cudaError_t emu_cudaMallocAsync(void **p, size_t nbytes, cudaStream_t stream) {
+  CUDART_NEEDS(p);
   return allocate_in_stream(p, nbytes, stream);
 }
 
@@ -61,15 +63,18 @@ cudaError_t emu_cudaMallocFromPoolAsync(void **p, size_t nbytes, cudaMemPool_t p
 }
 
 cudaError_t emu_cudaMallocManaged(void **p, size_t nbytes, unsigned flags) {
+  CUDART_NEEDS(p);
   (void)flags;
   return nbytes ? allocate(p, nbytes, true) : cudaErrorInvalidValue;
 }
 
 cudaError_t emu_cudaMallocHost(void **p, size_t nbytes) {
+  CUDART_NEEDS(p);
   return allocate(p, nbytes, true);
 }
 
 cudaError_t emu_cudaHostAlloc(void **p, size_t nbytes, unsigned flags) {
+  CUDART_NEEDS(p);
   (void)flags;
   return allocate(p, nbytes, true);
 }
@@ -81,11 +86,13 @@ static size_t times(size_t a, size_t b) {
 }
 
 cudaError_t emu_cudaMallocPitch(void **p, size_t *pitch, size_t width, size_t height) {
+  CUDART_NEEDS(p && pitch);
   *pitch = times(width / PITCH + (width % PITCH != 0), PITCH);
   return allocate(p, times(*pitch, height), false);
 }
 
 cudaError_t emu_cudaMalloc3D(struct cudaPitchedPtr *p, struct cudaExtent extent) {
+  CUDART_NEEDS(p);
   *p = (struct cudaPitchedPtr){.xsize = extent.width, .ysize = extent.height};
   return emu_cudaMallocPitch(&p->ptr, &p->pitch, extent.width, times(extent.height, extent.depth));
 }
@@ -107,6 +114,7 @@ cudaError_t emu_cudaFreeHost(void *p) {
 }
 
 cudaError_t emu_cudaMemGetInfo(size_t *free_nbytes, size_t *total) {
+  CUDART_NEEDS(free_nbytes && total);
   int64_t left = 0;
   CUDART_ENTER(c);
   c->d->ops->memory_free(c->d, &left, NULL);
@@ -118,6 +126,7 @@ cudaError_t emu_cudaMemGetInfo(size_t *free_nbytes, size_t *total) {
 /* ---- what an address is ---------------------------------------------------------------------- */
 
 cudaError_t emu_cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *p) {
+  CUDART_NEEDS(a);
   rt_emu_range range;
   unsigned flags;
   CUDART_ENTER(c);
@@ -138,6 +147,7 @@ cudaError_t emu_cudaPointerGetAttributes(struct cudaPointerAttributes *a, const 
 }
 
 cudaError_t emu_cudaHostGetDevicePointer(void **device, void *host, unsigned flags) {
+  CUDART_NEEDS(device);
   (void)flags;
   CUDART_ENTER(c);
   *device = NULL;
@@ -149,6 +159,7 @@ cudaError_t emu_cudaHostGetDevicePointer(void **device, void *host, unsigned fla
 }
 
 cudaError_t emu_cudaHostGetFlags(unsigned *flags, void *host) {
+  CUDART_NEEDS(flags);
   CUDART_ENTER(c);
   const bool registered = cudart_registered_has(c, host, flags);
   *flags |= cudaHostAllocMapped;

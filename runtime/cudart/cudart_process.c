@@ -116,6 +116,11 @@ cudaError_t cudart_leave(cudart *c, cudaError_t error) {
   return error;
 }
 
+cudaError_t cudart_invalid(void) {
+  cudart_lock();
+  return cudart_leave(&process, cudaErrorInvalidValue);
+}
+
 void cudart_reset(cudart *c) {
   c->d->ops->close(c->d);
   c->n_graph_memory = 0;

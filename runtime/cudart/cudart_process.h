@@ -24,6 +24,8 @@ typedef struct cudart {
 cudart *cudart_enter(void);
 /* cudart_leave -- unlock; returns and remembers the error of a call */
 cudaError_t cudart_leave(cudart *c, cudaError_t error);
+/* cudart_invalid -- cudaErrorInvalidValue, remembered, of a call that has not entered */
+cudaError_t cudart_invalid(void);
 /* cudart_lock, cudart_unlock -- for what needs no device */
 void cudart_lock(void);
 void cudart_unlock(void);
@@ -46,6 +48,14 @@ void cudart_count_launch(void);
   if (c->sticky) {                                                                                 \
     return cudart_leave(c, c->sticky);                                                             \
   }
+
+/* Leaves a call whose caller gave a null pointer for what it cannot do without. */
+#define CUDART_NEEDS(pointers)                                                                     \
+  do {                                                                                             \
+    if (!(pointers)) {                                                                             \
+      return cudart_invalid();                                                                     \
+    }                                                                                              \
+  } while (0)
 
 static inline rt_ptr cudart_address(const void *p) {
   return (rt_ptr)(uintptr_t)p;

@@ -111,6 +111,7 @@ static cudaError_t take(properties *p, int device) {
 /* clang-format on */
 
 cudaError_t emu_properties_12(void *to, int device) {
+  CUDART_NEEDS(to);
   properties_12 *out = to;
   properties all;
   const cudaError_t error = take(&all, device);
@@ -121,6 +122,7 @@ cudaError_t emu_properties_12(void *to, int device) {
 }
 
 cudaError_t emu_properties_13(void *to, int device) {
+  CUDART_NEEDS(to);
   properties_13 *out = to;
   properties all;
   const cudaError_t error = take(&all, device);

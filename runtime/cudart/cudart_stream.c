@@ -22,6 +22,7 @@ static bool is_own(cudaStream_t s) {
 }
 
 cudaError_t emu_cudaStreamCreateWithPriority(cudaStream_t *s, unsigned flags, int priority) {
+  CUDART_NEEDS(s);
   static unsigned long long last_id = 2;
   CUDART_ENTER(c);
   *s = malloc(sizeof **s);
@@ -70,26 +71,33 @@ cudaError_t emu_cudaDeviceSynchronize(void) {
 cudaError_t emu_cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t event, unsigned flags) {
   cudaError_t error = cudaSuccess;
   CUDART_ENTER(c);
+  if (!event) {
+    return cudart_leave(c, cudaErrorInvalidResourceHandle);
+  }
   cudart_capture_wait(c, s, event, flags, &error);
   return cudart_leave(c, error);
 }
 
 cudaError_t emu_cudaStreamGetFlags(cudaStream_t s, unsigned *flags) {
+  CUDART_NEEDS(flags);
   *flags = is_own(s) ? s->flags : cudaStreamDefault;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaStreamGetPriority(cudaStream_t s, int *priority) {
+  CUDART_NEEDS(priority);
   *priority = is_own(s) ? s->priority : 0;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaStreamGetId(cudaStream_t s, unsigned long long *id) {
+  CUDART_NEEDS(id);
   *id = is_own(s) ? s->id : (unsigned long long)(uintptr_t)s;
   return cudaSuccess;
 }
 
 cudaError_t emu_stream_device(cudaStream_t s, int *device) {
+  CUDART_NEEDS(device);
   (void)s;
   *device = 0;
   return cudaSuccess;
@@ -97,6 +105,7 @@ cudaError_t emu_stream_device(cudaStream_t s, int *device) {
 
 cudaError_t emu_cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t call, void *data,
                                       unsigned flags) {
+  CUDART_NEEDS(call);
   (void)flags;
   const cudaError_t error = done(s, false);
   call(s, error, data);
@@ -104,6 +113,7 @@ cudaError_t emu_cudaStreamAddCallback(cudaStream_t s, cudaStreamCallback_t call,
 }
 
 cudaError_t emu_cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t call, void *data) {
+  CUDART_NEEDS(call);
   cudart_work w = {.type = cudaGraphNodeTypeHost, .host = {call, data}};
   cudaError_t error = cudaSuccess;
   CUDART_ENTER(c);
@@ -118,6 +128,7 @@ cudaError_t emu_cudaLaunchHostFunc(cudaStream_t s, cudaHostFn_t call, void *data
 /* ---- events ---------------------------------------------------------------------------------- */
 
 cudaError_t emu_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags) {
+  CUDART_NEEDS(event);
   (void)flags;
   CUDART_ENTER(c);
   *event = calloc(1, sizeof **event);
@@ -178,6 +189,7 @@ cudaError_t emu_cudaEventSynchronize(cudaEvent_t event) {
 }
 
 cudaError_t emu_cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
+  CUDART_NEEDS(ms);
   double sec = 0;
   CUDART_ENTER(c);
   if (cudart_capture_has(from) || cudart_capture_has(to)) {

@@ -53,6 +53,7 @@ fi
 passes 7 $run "$folder/program13" reset
 passes 7 $run "$folder/program12" graph
 passes 7 $run "$folder/program13" graph
+passes 7 $run "$folder/program13" nulls
 ln -s "$PWD/$B/libtuned_emu_cudart.so" "$folder/libcudart.so.13"
 LD_LIBRARY_PATH=$folder timeout 60 "$folder/program13" scale >"$folder/out" 2>&1
 [ $? = 7 ] || complain "in place of the runtime: $(cat "$folder/out")"
@@ -64,6 +65,7 @@ grep -q '^========= 1 finding; 1 launch passed on emu' "$folder/err" || complain
 grep -qF 'in reverse<<<(1,1,1), (64,1,1), 0>>>' "$folder/err" || complain "no launch: $(cat "$folder/err")"
 finds 99 "0 bytes past the end of allocation" $run "$folder/program12" bounds
 finds 99 "0 bytes past the end of allocation" $run "$folder/program13" graph-bounds
+finds 99 "an address is null" $run "$folder/program12" null-copy
 finds 99 "a copy of 404 bytes is not inside one allocation" $run "$folder/program13" copy
 grep -q 'the kind of the copy does not fit' "$folder/err" || complain "no kind: $(cat "$folder/err")"
 grep -q 'freeing an address that is not allocated' "$folder/err" || complain "no double free: $(cat "$folder/err")"
