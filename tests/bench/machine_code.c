@@ -28,7 +28,6 @@
  * cores.
  */
 #define _GNU_SOURCE
-#include <ctype.h>
 #include <elf.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -40,6 +39,7 @@
 #include <zlib.h>
 
 #include "compile.h"
+#include "cuda_tokens.h"
 #include "file.h"
 #include "gen.h"
 #include "h200.h"
@@ -224,78 +224,6 @@ static shared *compile_all(run *r) {
   return s;
 }
 
-/* ---- a text without comments and layout ------------------------------------------------------ */
-
-static bool is_word(char c) {
-  return isalnum((unsigned char)c) || c == '_';
-}
-
-/* A blank counts only between two characters of words, or two that are not. */
-static void add_blank(str *out, char next) {
-  const char last = out->n ? out->p[out->n - 1] : '\n';
-  if (last != '\n' && next != '\n' && is_word(last) == is_word(next)) {
-    str_add(out, " ");
-  }
-}
-
-static const char *skip_blanks(const char *p) {
-  for (;;) {
-    if (isspace((unsigned char)*p)) {
-      p++;
-    } else if (starts(p, "//")) {
-      p += strcspn(p, "\n");
-    } else if (starts(p, "/*")) {
-      const char *end = strstr(p, "*/");
-      p = end ? end + 2 : p + strlen(p);
-    } else {
-      return p;
-    }
-  }
-}
-
-/* Adds a directive on a line of its own, unless it is #line. */
-static const char *add_directive(const char *p, str *out) {
-  const size_t n = strcspn(p, "\n");
-  if (!starts(p, "#line")) {
-    str_addf(out, "\n%.*s\n", (int)n, p);
-  }
-  return p + n;
-}
-
-static const char *add_quoted(const char *p, str *out) {
-  const char *end = p + 1;
-  while (*end && *end != *p) {
-    end += *end == '\\' && end[1] ? 2 : 1;
-  }
-  end += *end != 0;
-  str_add_n(out, p, (size_t)(end - p));
-  return end;
-}
-
-/* Texts with equal tokens have equal machine code. */
-static void add_tokens(const char *p, str *out) {
-  bool fresh = true; /* the first of its line? */
-  while (*p) {
-    const char *next = skip_blanks(p);
-    fresh |= memchr(p, '\n', (size_t)(next - p)) != NULL;
-    if (next != p) {
-      add_blank(out, *next);
-    }
-    if (!*next) {
-      return;
-    }
-    if (*next == '#' && fresh) {
-      p = add_directive(next, out);
-    } else if (*next == '"') {
-      p = add_quoted(next, out);
-    } else {
-      str_add_n(out, next, 1);
-      p = next + 1;
-    }
-    fresh = false;
-  }
-}
-
 /* ---- texts ---------------------------------------------------------------------------------- */
 
 static code *find_known(const run *r, const char *hash) {
@@ -310,7 +238,7 @@ static code *find_known(const run *r, const char *hash) {
 static size_t add_text(run *r, str *source, size_t body) {
   char hash[HASH_TEXT];
   str tokens = {0};
-  add_tokens(str_text(source) + body, &tokens);
+  cuda_tokens_add(str_text(source) + body, &tokens);
   hash_bytes(str_text(&tokens), tokens.n, hash);
   str_clear(&tokens);
   for (size_t i = 0; i < r->n_texts; i++) {
