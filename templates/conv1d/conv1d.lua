@@ -10,12 +10,30 @@
 local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
 local MX = "sel(border == 'valid', max(0, nx - 2 * rx), nx)"
 
-local function stages(across, smem)
-  return {
-    { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" },
-    { kernel = "conv1d", grid = "ceildiv(MX, " .. across .. ")", block = "BLOCK", smem = smem,
-      early = "EARLY and FILTER ~= 'constant'", when = "MX > 0", args = { "nx", { "i32", "MX" }, "x", "f", "y" } },
+-- Launches over `grid`, one of which applies: the taps come by the address of the caller's or, of those in the host's
+-- memory, of a copy, or by value; constant ones are copied before.
+local function launches(grid, smem, first, constant)
+  local function launch(early, when, taps)
+    local args = {}
+    for _, a in ipairs(first) do args[#args + 1] = a end
+    args[#args + 1], args[#args + 2] = taps, "y"
+    return { kernel = "conv1d", grid = grid, block = "BLOCK", smem = smem, early = early, when = "MX > 0 and " .. when,
+      args = args }
+  end
+  local list = {
+    { copy = "kept", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "COPIED" },
+    launch("EARLY and FILTER ~= 'constant'", "taps == 'device'", "f"),
+    launch(nil, "taps == 'host' and FILTER ~= 'parameter'", "kept"),
   }
+  if constant then
+    table.insert(list, 1,
+      { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" })
+    list[#list + 1] = launch("EARLY", "FILTER == 'parameter'", { parameter = "f", count = "TAPS" })
+  end
+  return list
+end
+local function stages(across, smem)
+  return launches("ceildiv(MX, " .. across .. ")", smem, { "nx", { "i32", "MX" }, "x" }, true)
 end
 
 local ONE_EACH = { "a thread has one result: OUT_X is 1", "OUT_X == 1" }
@@ -23,13 +41,10 @@ local ONE_EACH = { "a thread has one result: OUT_X is 1", "OUT_X == 1" }
 local BASIC = {
   require = { ONE_EACH, { "ALG=basic reads the filter from global memory", "FILTER == 'global'" } },
   source = "conv1d_basic.cu",
-  stages = {
-    { kernel = "conv1d", grid = "ceildiv(MX, BLOCK)", block = "BLOCK", early = "EARLY", when = "MX > 0",
-      args = { "nx", "rx", { "i32", "MX" }, "x", "f", "y" } },
-  },
+  stages = launches("ceildiv(MX, BLOCK)", nil, { "nx", "rx", { "i32", "MX" }, "x" }),
 }
 local CONSTANT = {
-  require = { ONE_EACH, { "ALG=constant reads the filter from constant memory", "FILTER == 'constant'" } },
+  require = { ONE_EACH, { "ALG=constant reads the filter from constant memory", "FILTER == 'constant' or FILTER == 'parameter'" } },
   source = "conv1d_constant.cu", stages = stages("BLOCK"),
 }
 local TILE_INPUT = {
@@ -55,7 +70,7 @@ local TILE_REGISTER = {
   source = "conv1d_tile_register.cu", stages = stages("(BLOCK * OUT_X)", "SMEM"),
 }
 
--- For sizes without a tuned result: vectors of 16 bytes, and the elements of up to 64 taps in registers.
+-- For sizes without a tuned result: vectors of 16 bytes, and the elements of up to 128 taps in registers.
 local SUGGESTED = {}
 local function suggest(when, config)
   config.when = when
@@ -64,6 +79,13 @@ end
 for _, vec in ipairs { 8, 4, 2, 1 } do
   local aligned = "min(align, 16 // NBYTES) == " .. vec
   local out = math.max(vec, 4)
+  for _, chunk in ipairs { { 32, 17, 32 }, { 64, 33, 64 }, { 128, 65, 128 }, { 64, 129, 2^14 } } do
+    local long = ("%s and TAPS >= %d and TAPS <= %d and dtype ~= 'f64'"):format(aligned, chunk[2], chunk[3])
+    for _, from in ipairs { { 24, "constant" }, { 21, "shared" } } do
+      suggest(long .. " and MX > 2^" .. from[1], { ALG = "tile_register", FILTER = from[2], BLOCK = 128, OUT_X = 16,
+        VEC = vec, CHUNK = chunk[1], READ = "nc" })
+    end
+  end
   suggest(aligned .. " and TAPS <= 32", { ALG = "register", FILTER = "global", BLOCK = 256, OUT_X = out, VEC = vec,
     CHUNK = 32 })
   suggest(aligned .. " and TAPS <= 32", { ALG = "register", FILTER = "global", BLOCK = 256, OUT_X = out, VEC = vec })
@@ -88,13 +110,14 @@ return {
     { "dtype", { "f32", "f64", "f16" }, default = "f32", brief = "type of the elements; sums of f16 are f32" },
     { "ftype", { "f32", "f64" }, default = "sel(dtype == 'f64', 'f64', 'f32')", brief = "type of the filter" },
     { "align", { 8, 4, 2, 1 }, default = 8, brief = "elements that x and y are aligned to" },
+    { "taps", { "device", "host" }, default = "device", like = { host = "device" }, brief = "whose memory f is in" },
   },
 
   args = {
     { "nx", "i32", value = "nx" },
     { "rx", "i32", value = "rx" },
     { "x", "dtype", "in", count = "nx", fill = { "uniform", -1, 1 } },
-    { "f", "ftype", "in", count = "2 * rx + 1", fill = { "uniform", -1, 1 } },
+    { "f", "ftype", "in", count = "2 * rx + 1", fill = { "uniform", -1, 1 }, host = "taps == 'host'" },
     { "y", "dtype", "out", count = MX, brief = "not x itself" },
   },
 
@@ -104,7 +127,7 @@ return {
   space = {
     { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "tile_register" },
       "where threads read the line from, and how many results each has" },
-    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from" },
+    { "FILTER", { "global", "constant", "shared", "parameter" }, "where the taps are read from; parameter: by value" },
     { "BLOCK", { 32, 64, 128, 256, 512, 1024 }, "threads of a block" },
     { "OUT_X", { 1, 2, 4, 8, 16 }, "results of a thread" },
     { "UNROLL", { 1, 4, 16 }, "unrolled taps", when = "not " .. NEIGHBOURS },
@@ -121,6 +144,7 @@ return {
     { "MX", MX }, -- results
     { "RX", "rx" },
     { "TAPS", "2 * rx + 1" },
+    { "COPIED", "taps == 'host' and (FILTER == 'global' or FILTER == 'shared')" }, -- taps, to the device
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
@@ -128,6 +152,8 @@ return {
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "BLOCK * OUT_X is at least twice y", "BLOCK * OUT_X // 2 < max(MX, 512)" },
     { "the filter exceeds constant memory of 64 KB", "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
+    { "FILTER=parameter needs taps=host", "FILTER ~= 'parameter' or taps == 'host'" },
+    { "the filter exceeds the parameters of a kernel", "FILTER ~= 'parameter' or TAPS * TAP_NBYTES <= 32000" },
     { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
     { "UNROLL is at least twice the taps", "UNROLL < 2 * TAPS" },
     { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
@@ -141,6 +167,7 @@ return {
   default = { ALG = "basic", FILTER = "global", BLOCK = 128, OUT_X = 1, UNROLL = 1, READ = "plain", VEC = 1,
     CHUNK = 16, STORE = "plain" },
   untuned = SUGGESTED,
+  workspace = { { "kept", "ftype", "sel(COPIED, TAPS, 0)" } },
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
     cached_halo = CACHED_HALO,
@@ -167,8 +194,8 @@ return {
 
   sizes = {
     emu = { "nx=2000", "nx=3 rx=5 border=mirror", "nx=1001 rx=20 border=replicate dtype=f16 align=1",
-      "nx=700 rx=40 border=valid dtype=f64", "nx=0" },
-    test = { "nx=1", "nx=4 rx=2 border=valid", "nx=100003 rx=7", "nx=2^20 rx=32 border=mirror", "nx=50000 rx=8191",
+      "nx=700 rx=40 border=valid dtype=f64 taps=host", "nx=0" },
+    test = { "nx=1", "nx=4 rx=2 border=valid", "nx=100003 rx=7", "nx=2^20 rx=32 border=mirror taps=host", "nx=50000 rx=8191",
       "nx=65536 rx=3 border=valid dtype=f16", "nx=30001 rx=100 dtype=f64 border=replicate align=1" },
     bench = { "nx=2^28 rx=1", "nx=2^28 rx=8", "nx=2^28 rx=32", "nx=2^20 rx=8" },
   },

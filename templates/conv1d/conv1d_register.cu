@@ -8,7 +8,7 @@ constexpr int BEFORE = RX - SKIP, SHIFT = (VEC - BEFORE % VEC) % VEC;
 
 // The products with COUNT taps from tap FIRST on.
 template <int COUNT>
-__device__ __forceinline__ void add(number (&sum)[OUT_X], const line &from, const tap *f, int at, int first) {
+__device__ __forceinline__ void add(number (&sum)[OUT_X], const line &from, taps_given f, int at, int first) {
   constexpr int VECTORS = (SHIFT + OUT_X + COUNT - 1 + VEC - 1) / VEC, ELEMENTS = VECTORS * VEC;
   number v[ELEMENTS];
   const int begin = at - BEFORE - SHIFT + first;
@@ -34,7 +34,7 @@ __device__ __forceinline__ void add(number (&sum)[OUT_X], const line &from, cons
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, const tap *__restrict__ f, stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, TAPS_ARGUMENT, stored *__restrict__ y) {
   const line from = {nx, x + pdl_wait()};
 @ if FILTER == "shared" then
   place_taps(f, threadIdx.x, BLOCK);

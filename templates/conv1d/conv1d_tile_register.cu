@@ -66,7 +66,7 @@ __device__ __forceinline__ void load_edge(const line &from, int begin) {
 
 // The products with COUNT taps from tap FIRST on, a multiple of W.
 template <int COUNT>
-__device__ __forceinline__ void add(number (&sum)[OUT_X], const tap *f, int first) {
+__device__ __forceinline__ void add(number (&sum)[OUT_X], taps_given f, int first) {
   constexpr int QUADS = (SHIFT + OUT_X + COUNT - 1 + W - 1) / W;
   number v[QUADS * W];
   const int begin = (threadIdx.x * OUT_X + first) / W;
@@ -114,7 +114,7 @@ __device__ __forceinline__ void put_tile(const number (&sum)[OUT_X], stored *y, 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, const tap *__restrict__ f, stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, TAPS_ARGUMENT, stored *__restrict__ y) {
   const line from = {nx, x + pdl_wait()};
   const int first = blockIdx.x * (BLOCK * OUT_X);
   const int begin = first - BEFORE - SHIFT;

@@ -14,13 +14,41 @@ local MOST = 2^31 - 2^17 -- so that an index beyond the image is an int
 local NBYTES = "sel(dtype == 'f64', 8, sel(dtype == 'f32', 4, 2))"
 local MX, MY = "sel(border == 'valid', max(0, nx - 2 * rx), nx)", "sel(border == 'valid', max(0, ny - 2 * ry), ny)"
 
-local function stages(across, down, smem)
-  return {
-    { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" },
-    { kernel = "conv2d", grid = "ceildiv(MX, " .. across .. ") * ceildiv(MY, " .. down .. ")",
-      block = { "BLOCK_X", "BLOCK_Y" }, smem = smem, early = "EARLY and FILTER ~= 'constant'", when = "MX * MY > 0",
-      args = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "y", "ldy" } },
-  }
+local AXES = { -- the taps of f and fy: their count, and names of the constant and the copy
+  f = { "TAPS", "constant_taps", "kept" }, fy = { "(2 * ry + 1)", "constant_down", "kept_down" },
+}
+
+-- Launches of conv2d over `grid`, one of which applies. Of their arguments, `filters` come by the address of the caller's
+-- or, of those in the host's memory, of a copy, or by value; constant ones are copied before.
+local function launches(grid, smem, first, filters, constant)
+  local function launch(early, when, pass)
+    local args = {}
+    for _, a in ipairs(first) do args[#args + 1] = a end
+    for _, f in ipairs(filters) do args[#args + 1] = pass(f) end
+    args[#args + 1], args[#args + 2] = "y", "ldy"
+    return { kernel = "conv2d", grid = grid, block = { "BLOCK_X", "BLOCK_Y" }, smem = smem, early = early,
+      when = "MX * MY > 0 and " .. when, args = args }
+  end
+  local list = {}
+  for _, f in ipairs(filters) do
+    local nbytes = AXES[f][1] .. " * TAP_NBYTES"
+    if constant then
+      list[#list + 1] = { constant = AXES[f][2], from = f, nbytes = nbytes, when = "FILTER == 'constant'" }
+    end
+    list[#list + 1] = { copy = AXES[f][3], from = f, nbytes = nbytes,
+      when = "COPIED" .. (f == "f" and "" or " and rank == 'separable'") }
+  end
+  list[#list + 1] = launch("EARLY and FILTER ~= 'constant'", "taps == 'device'", function(f) return f end)
+  list[#list + 1] = launch(nil, "taps == 'host' and FILTER ~= 'parameter'", function(f) return AXES[f][3] end)
+  if constant then
+    list[#list + 1] = launch("EARLY", "FILTER == 'parameter'",
+      function(f) return { parameter = f, count = AXES[f][1] } end)
+  end
+  return list
+end
+local IMAGE = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx" }
+local function stages(across, down, smem, filters)
+  return launches("ceildiv(MX, " .. across .. ") * ceildiv(MY, " .. down .. ")", smem, IMAGE, filters or { "f" }, true)
 end
 local function grid_fits(across, down)
   return { "there are more tiles than a grid has blocks",
@@ -36,15 +64,12 @@ local BASIC = {
   require = { ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y"),
     { "ALG=basic reads the filter from global memory", "FILTER == 'global'" } },
   source = "conv2d_basic.cu",
-  stages = {
-    { kernel = "conv2d", grid = "ceildiv(MX, BLOCK_X) * ceildiv(MY, BLOCK_Y)", block = { "BLOCK_X", "BLOCK_Y" },
-      early = "EARLY", when = "MX * MY > 0",
-      args = { "nx", "ny", "rx", "ry", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "fy", "y", "ldy" } },
-  },
+  stages = launches("ceildiv(MX, BLOCK_X) * ceildiv(MY, BLOCK_Y)", nil,
+    { "nx", "ny", "rx", "ry", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx" }, { "f", "fy" }),
 }
 local CONSTANT = {
   require = { WHOLE, ONE_EACH, grid_fits("BLOCK_X", "BLOCK_Y"),
-    { "ALG=constant reads the filter from constant memory", "FILTER == 'constant'" } },
+    { "ALG=constant reads the filter from constant memory", "FILTER == 'constant' or FILTER == 'parameter'" } },
   source = "conv2d_constant.cu", stages = stages("BLOCK_X", "BLOCK_Y"),
 }
 local TILE_INPUT = {
@@ -74,15 +99,19 @@ local REGISTER = {
     { "SUMS", { "slide", "stay", "whole" },
       "sums of all results that a row is part of slide through registers, or OUT_Y stay; whole: without a loop" },
   },
-  derive = { { "SUMS_ROWS", "sel(SUMS == 'slide', 2 * ry + 1, OUT_Y)" } },
+  derive = {
+    { "SUMS_ROWS", "sel(SUMS == 'slide', 2 * ry + 1, OUT_Y)" },
+    { "FETCHES", "SUMS == 'whole' and PREFETCH == 1" },
+    { "AHEAD", "dev_sms * max(1, 896 // (BLOCK_X * BLOCK_Y))" }, -- blocks that are there at a time, of 72 registers
+  },
   default = { SUMS = "slide" },
   require = { WHOLE,
     { "sums and a row exceed the registers",
-      "(SUMS_ROWS * OUT_X + (1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
+      "(SUMS_ROWS * OUT_X + sel(SUMS == 'whole', 1, 1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
     { "UNROLL rows of FMAs exceed the instruction cache",
       "SUMS == 'whole' or UNROLL * SUMS_ROWS * (2 * rx + 1) * OUT_X <= 2400" },
     { "SUMS=stay with few sums reads the image too often", "SUMS == 'slide' or OUT_Y * OUT_X >= 4", advice = true },
-    { "SUMS=whole has no loop: UNROLL is 1 and PREFETCH 0", "SUMS ~= 'whole' or UNROLL == 1 and PREFETCH == 0" },
+    { "SUMS=whole has no loop: UNROLL is 1", "SUMS ~= 'whole' or UNROLL == 1" },
     { "a thread's FMAs exceed the instruction cache", "SUMS ~= 'whole' or TAPS * OUT_X * OUT_Y <= 6000" },
     { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
     grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
@@ -91,28 +120,24 @@ local REGISTER = {
 local SEPARABLE = {
   require = {
     { "ALG=separable needs rank=separable", "rank == 'separable'" },
-    { "ALG=separable reads the taps from global or constant memory", "FILTER ~= 'shared'" },
+    { "ALG=separable does not keep taps in shared memory", "FILTER ~= 'shared'" },
     { "sums and a row exceed the registers",
       "((2 * ry + 1) * OUT_X + (1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
     { "UNROLL rows of FMAs exceed the instruction cache", "UNROLL * (2 * rx + 2 * ry + 2) * OUT_X <= 4096" },
     { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or 2 * rx + 2 * ry + 2 <= 64" },
     grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
-  source = "conv2d_separable.cu",
-  stages = {
-    { constant = "constant_taps", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "FILTER == 'constant'" },
-    { constant = "constant_down", from = "fy", nbytes = "(2 * ry + 1) * TAP_NBYTES", when = "FILTER == 'constant'" },
-    { kernel = "conv2d", grid = "ceildiv(MX, BLOCK_X * OUT_X) * ceildiv(MY, BLOCK_Y * OUT_Y)",
-      block = { "BLOCK_X", "BLOCK_Y" }, early = "EARLY and FILTER ~= 'constant'", when = "MX * MY > 0",
-      args = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "f", "fy", "y", "ldy" } },
-  },
+  source = "conv2d_separable.cu", stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)", nil, { "f", "fy" }),
 }
-
 local FFT = {
   space = {
     { "TILE", { 16, 32, 64 }, "elements of a tile along x and y; as many threads have a column of two of them each" },
     { "REGISTERS", { 64, 96, 128, 168, 204, 255 }, "of a thread, at most" },
   },
-  default = { TILE = 64, REGISTERS = 168 },
+  derive = {
+    { "FETCHES", "PREFETCH == 1" },
+    { "AHEAD", "dev_sms * min(32, 65536 // (TILE * REGISTERS))" }, -- blocks that are there at a time
+  },
+  default = { TILE = 64, REGISTERS = 255 },
   require = {
     { "ALG=fft needs accuracy=fp32", "accuracy == 'fp32'" },
     { "ALG=fft computes in f32", "dtype ~= 'f64' and ftype == 'f32'" },
@@ -126,8 +151,12 @@ local FFT = {
   source = "conv2d_fft.cu",
   workspace = { { "spectrum", "f32", "2 * TILE * TILE" } },
   stages = {
-    { kernel = "conv2d_spectrum", grid = 1, block = "TILE", early = "EARLY", when = "MX * MY > 0",
+    { copy = "kept", from = "f", nbytes = "TAPS * TAP_NBYTES", when = "COPIED" },
+    { copy = "kept_down", from = "fy", nbytes = "(2 * ry + 1) * TAP_NBYTES", when = "COPIED and rank == 'separable'" },
+    { kernel = "conv2d_spectrum", grid = 1, block = "TILE", early = "EARLY", when = "MX * MY > 0 and taps == 'device'",
       args = { "f", "fy", "spectrum" } },
+    { kernel = "conv2d_spectrum", grid = 1, block = "TILE", when = "MX * MY > 0 and taps == 'host'",
+      args = { "kept", "kept_down", "spectrum" } },
     { kernel = "conv2d", grid = "ceildiv(MX, TILE - 2 * rx) * ceildiv(MY, 2 * (TILE - 2 * ry))", block = "TILE",
       early = "EARLY", when = "MX * MY > 0",
       args = { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", "spectrum", "y", "ldy" } },
@@ -141,20 +170,26 @@ local function suggest(when, config)
   config.when = when
   SUGGESTED[#SUGGESTED + 1] = config
 end
--- Products of spectra take the time of about 60 taps.
-suggest("accuracy == 'fp32' and dtype ~= 'f64' and ftype == 'f32' and MX * MY >= 2^20 and 2 * rx + 2 * ry + 2 > 12 "
-  .. "and max(rx, ry) <= 24 and (rank == 'full' or rx + ry > 20)", { ALG = "fft" })
+-- On an H200, products of spectra take the time of about 100 taps.
+suggest("accuracy == 'fp32' and dtype ~= 'f64' and ftype == 'f32' and MX * MY >= 2^20 and max(rx, ry) <= 24 and "
+  .. "sel(rank == 'full', (2 * rx + 1) * (2 * ry + 1) >= 100, rx + ry > 20)", { ALG = "fft" })
 for _, vec in ipairs { 4, 2, 1 } do
   local aligned = "rank == 'full' and min(align, 16 // NBYTES) >= " .. vec
-  -- The fastest of what was tuned on an H200: sums that slide are faster from 9 x 9 taps on, in large images from 5 x 5 on.
-  suggest(aligned .. " and MX * MY > 2^17 and (TAPS <= 9 or TAPS <= 49 and MX * MY < 2^26)",
+  -- The fastest of what was tuned on an H200: small filters are bound by memory, and large images have the threads for
+  -- sums that slide through registers from 17 x 17 taps on.
+  suggest(aligned .. " and MX * MY > 2^17 and TAPS <= 9",
     { ALG = "register", SUMS = "stay", FILTER = "global", BLOCK_X = 16, BLOCK_Y = 8, OUT_X = 4, OUT_Y = 2, UNROLL = 8,
       READ = "nc", VEC = vec })
+  for _, size in ipairs { { 8, 22 }, { 4, 20 }, { 2, 17 } } do
+    local rows, large = size[1], aligned .. " and MX * MY > 2^" .. size[2]
+    suggest(large .. " and TAPS <= 49", { ALG = "register", SUMS = "whole", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4,
+      OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
+    suggest(large .. " and TAPS <= 225 and " .. rows .. " <= 4", { ALG = "register", SUMS = "whole", FILTER = "constant",
+      BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
+  end
   for _, rows in ipairs { 128, 64, 32, 16, 8, 4 } do
     local large = aligned .. " and MX * MY >= dev_sms * 2048 * " .. rows
-    suggest(large .. " and TAPS <= 9 and " .. rows .. " <= 32",
-      { ALG = "register", BLOCK_X = 64, BLOCK_Y = 2, OUT_X = 4, OUT_Y = rows, VEC = vec, UNROLL = 4 })
-    suggest(large .. " and TAPS > 9 and TAPS <= 400",
+    suggest(large .. " and TAPS <= 400",
       { ALG = "register", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, VEC = vec })
   end
   for _, rows in ipairs { 128, 64, 32, 16, 8, 4 } do
@@ -195,9 +230,11 @@ return {
     { "rank", { "full", "separable" }, default = "full", brief = "separable: the filter is the product of f and fy" },
     { "align", { 8, 4, 2, 1 }, default = "pow2div(max(nx, 1), 8)",
       brief = "elements that x, y, ldx and ldy are aligned to" },
-    { "accuracy", { "strict", "fp32" }, default = "strict", like = { fp32 = "strict" },
+    { "accuracy", { "strict", "fp32" }, default = "strict",
       brief = "error allowed: strict, of a sum of products in f32; fp32, of sums with elements up to 64 columns and 128 "
         .. "rows away, from which NaN and infinities spread" },
+    { "taps", { "device", "host" }, default = "device", like = { host = "device" },
+      brief = "whose memory f and fy are in" },
   },
 
   args = {
@@ -208,9 +245,9 @@ return {
     { "x", "dtype", "in", count = "ldx * max(0, ny - 1) + nx", fill = { "uniform", -1, 1 } },
     { "ldx", "i64", sample = "roundup(max(1, nx), align)", brief = "elements from a row of x to the next" },
     { "f", "ftype", "in", count = "(2 * rx + 1) * sel(rank == 'full', 2 * ry + 1, 1)", fill = { "uniform", -1, 1 },
-      brief = "row by row; separable: 2 rx + 1 taps along x" },
+      host = "taps == 'host'", brief = "row by row; separable: 2 rx + 1 taps along x" },
     { "fy", "ftype", "in", count = "sel(rank == 'full', 0, 2 * ry + 1)", fill = { "uniform", -1, 1 },
-      optional = "rank == 'full'", brief = "separable: 2 ry + 1 taps along y" },
+      host = "taps == 'host'", brief = "separable: 2 ry + 1 taps along y" },
     { "y", "dtype", "out", count = "ldy * max(0, " .. MY .. " - 1) + " .. MX, brief = "not x itself" },
     { "ldy", "i64", sample = "roundup(max(1, " .. MX .. "), align)" },
   },
@@ -227,7 +264,8 @@ return {
   space = {
     { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable", "fft" },
       "where threads read the image from, and how many results each has" },
-    { "FILTER", { "global", "constant", "shared" }, "the memory that the taps are read from", when = STRICT },
+    { "FILTER", { "global", "constant", "shared", "parameter" }, "where the taps are read from; parameter: by value",
+      when = STRICT },
     { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x", when = STRICT },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y", when = STRICT },
     { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x", when = STRICT },
@@ -238,7 +276,8 @@ return {
       when = "ALG == 'tile_input' or ALG == 'tile_output' or ALG == 'cached_halo'" },
     { "READ", { "plain", "nc" }, "how the image is loaded: .nc takes it for constant", when = STRICT },
     { "VEC", { 1, 2, 4, 8 }, "elements per load and store", when = MARCHES },
-    { "PREFETCH", { 0, 1 }, "groups of UNROLL rows loaded ahead of the FMAs", when = MARCHES },
+    { "PREFETCH", { 0, 1 }, "groups of UNROLL rows loaded ahead of the FMAs; with SUMS=whole and ALG=fft, tiles of a block "
+      .. "to come that are brought to the L2 cache", when = MARCHES .. " or ALG == 'fft'" },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES .. " or ALG == 'fft'" },
   },
 
@@ -251,6 +290,7 @@ return {
     { "RX", "rx" },
     { "RY", "ry" },
     { "TAPS", "(2 * rx + 1) * sel(rank == 'full', 2 * ry + 1, 1)" }, -- of f
+    { "COPIED", "taps == 'host' and (FILTER == 'global' or FILTER == 'shared')" }, -- taps, to the device
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
@@ -261,6 +301,9 @@ return {
     { "BLOCK_Y is at least twice the rows of y", "BLOCK_Y // 2 < max(MY, 8)" },
     { "the filter exceeds constant memory of 64 KB",
       "FILTER ~= 'constant' or TAPS * TAP_NBYTES <= 65536" },
+    { "FILTER=parameter needs taps=host", "FILTER ~= 'parameter' or taps == 'host'" },
+    { "the filter exceeds the parameters of a kernel",
+      "FILTER ~= 'parameter' or (TAPS + sel(rank == 'full', 0, 2 * ry + 1)) * TAP_NBYTES <= 32000" },
     { "the filter exceeds 32 KB of shared memory", "FILTER ~= 'shared' or TAPS * TAP_NBYTES <= 32768" },
     { "VEC does not divide OUT_X", "OUT_X % VEC == 0" },
     { "VEC elements exceed 16 bytes", "VEC * NBYTES <= 16" },
@@ -274,6 +317,10 @@ return {
   default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 1, OUT_Y = 1, UNROLL = 1, PAD = 0,
     READ = "plain", VEC = 1, PREFETCH = 0, STORE = "plain" },
   untuned = SUGGESTED,
+  workspace = {
+    { "kept", "ftype", "sel(COPIED, TAPS, 0)" },
+    { "kept_down", "ftype", "sel(COPIED and rank == 'separable', 2 * ry + 1, 0)" },
+  },
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
     cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE, fft = FFT },
@@ -305,11 +352,11 @@ return {
 
   sizes = {
     emu = { "nx=64 ny=37", "nx=3 ny=2 rx=3 border=mirror", "nx=33 ny=20 rx=1 ry=2 border=valid dtype=f16", "nx=0 ny=5",
-      "nx=40 ny=25 rx=2 ry=1 rank=separable",
+      "nx=40 ny=25 rx=2 ry=1 rank=separable taps=host",
       "nx=20 ny=7 rx=0 ry=1 border=replicate dtype=f64 rank=separable",
       "nx=50 ny=40 rx=3 ry=2 border=mirror accuracy=fp32" },
     test = { "nx=1 ny=1", "nx=5 ny=0", "nx=4 ny=9 rx=2 border=valid", "nx=1001 ny=777",
-      "nx=1024 ny=300 rx=4 border=mirror", "nx=512 ny=512 rx=8 border=valid",
+      "nx=1024 ny=300 rx=4 border=mirror taps=host", "nx=512 ny=512 rx=8 border=valid",
       "nx=999 ny=501 rx=3 ry=1 border=replicate dtype=f64",
       "nx=640 ny=480 rx=1 dtype=f16", "nx=1000 ny=700 rx=15 border=replicate accuracy=fp32" },
     bench = { "nx=4096 rx=1", "nx=4096 rx=4", "nx=16384 rx=1", "nx=16384 rx=2", "nx=16384 rx=3", "nx=16384 rx=4",

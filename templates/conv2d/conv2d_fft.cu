@@ -90,6 +90,7 @@ extern "C" __global__ void __launch_bounds__(TILE, BLOCKS)
   const int i = threadIdx.x, column = tile.column + i;
   const image in = {nx, ny, x + pdl_wait(), ldx};
   float2 v[TILE], w[TILE];
+  if constexpr (FETCHES) fetch_tile<ACROSS, 2 * DOWN, TILE>(in, mx, AHEAD, i);
   load(v, in, tile.column + SKIP_X - RX, tile.row + SKIP_Y - RY, i);
   fft(v);
   pass_columns(v);

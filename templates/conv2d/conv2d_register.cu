@@ -5,7 +5,7 @@
 #include "conv2d_rows.cuh"
 
 // Adds row j of the filter times a row.
-__device__ __forceinline__ void add(number (&sum)[OUT_X], const line &v, const tap *f, int j) {
+__device__ __forceinline__ void add(number (&sum)[OUT_X], const line &v, taps_given f, int j) {
 #pragma unroll
   for (int i = 0; i < WIDE; i++) {
     const number weight = tap_at(f, j * WIDE + i);
@@ -20,7 +20,7 @@ struct results {
 
   // Row s: completes result s - 2 * RY, which is in `done` then. Only those of 0 to n - 1 are computed unless ALL.
   template <bool ALL>
-  __device__ __forceinline__ void step(const line &v, const tap *f, int s, int n, number (&done)[OUT_X]) {
+  __device__ __forceinline__ void step(const line &v, taps_given f, int s, int n, number (&done)[OUT_X]) {
 #pragma unroll
     for (int o = 0; o < OUT_X; o++) sum[HIGH - 1][o] = 0;
 #pragma unroll
@@ -37,12 +37,15 @@ struct results {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, const tap *__restrict__ f,
+    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, TAPS_ARGUMENT,
            stored *__restrict__ y, long long ldy) {
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx);
   const int column = tile.column + threadIdx.x * OUT_X, row = tile.row + threadIdx.y * OUT_Y;
   const int n = min(OUT_Y, my - row), top = row + SKIP_Y - RY;
   const columns in({nx, ny, x + pdl_wait(), ldx}, column);
+  if constexpr (FETCHES) {
+    fetch_tile<ACROSS, DOWN, BLOCK_X * BLOCK_Y>(in.of, mx, AHEAD, threadIdx.y * BLOCK_X + threadIdx.x);
+  }
 @ if FILTER == "shared" then
   place_taps(f, threadIdx.y * BLOCK_X + threadIdx.x, BLOCK_X * BLOCK_Y);
   __syncthreads();

@@ -6,17 +6,30 @@
 __constant__ tap constant_down[HIGH];
 @ end
 
-__device__ __forceinline__ number tap_down(const tap *fy, int j) {
+@ if FILTER == "parameter" then
+struct down_by_value {
+  tap at[HIGH];
+};
+#define DOWN_ARGUMENT const __grid_constant__ down_by_value fy
+using down_given = const down_by_value &;
+@ else
+#define DOWN_ARGUMENT const tap *__restrict__ fy
+using down_given = const tap *;
+@ end
+
+__device__ __forceinline__ number tap_down(down_given fy, int j) {
 @ if FILTER == "constant" then
   return (number)constant_down[j];
+@ elseif FILTER == "parameter" then
+  return (number)fy.at[j];
 @ else
   return (number)load_constant(fy + j);
 @ end
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, const tap *__restrict__ f,
-           const tap *__restrict__ fy, stored *__restrict__ y, long long ldy) {
+    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, TAPS_ARGUMENT,
+           DOWN_ARGUMENT, stored *__restrict__ y, long long ldy) {
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx);
   const int column = tile.column + threadIdx.x * OUT_X, row = tile.row + threadIdx.y * OUT_Y;
   const int n = min(OUT_Y, my - row);

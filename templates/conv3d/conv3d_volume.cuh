@@ -4,20 +4,6 @@
 #include "conv_taps.cuh"
 #include "pdl.cuh"
 
-// The filter as an argument of kernels, TAPS_ARGUMENT, and of functions.
-@ if FILTER == "parameter" then
-struct taps_by_value {
-  tap at[TAPS];
-};
-#define TAPS_ARGUMENT const __grid_constant__ taps_by_value f
-using taps_given = const taps_by_value &;
-__device__ __forceinline__ number tap_at(taps_given f, int i) { return (number)f.at[i]; }
-__device__ __forceinline__ void place_taps(taps_given, int, int) {}
-@ else
-#define TAPS_ARGUMENT const tap *__restrict__ f
-using taps_given = const tap *;
-@ end
-
 // Without a border the result begins RX columns, RY rows and RZ planes into the volume.
 constexpr bool SKIPS = BORDER == BORDER_valid;
 constexpr int SKIP_X = SKIPS ? RX : 0, SKIP_Y = SKIPS ? RY : 0, SKIP_Z = SKIPS ? RZ : 0;

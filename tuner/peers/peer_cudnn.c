@@ -83,6 +83,9 @@ static int check_problem(const gen_template *t, const gen_problem *p, err *e) {
   if (border && strcmp(border, "zero") && strcmp(border, "valid")) {
     return err_set(e, ERR_USAGE, "cuDNN knows border=zero and valid, not %s", border);
   }
+  if (is_word(t, p, "taps", "host")) {
+    return err_set(e, ERR_USAGE, "cuDNN has its filter in the device's memory: taps=device");
+  }
   if (is_word(t, p, "rank", "separable")) {
     return err_set(e, ERR_USAGE, "cuDNN has no separable filters");
   }

@@ -234,6 +234,10 @@ static int check_problem(const gen_template *t, const gen_problem *p, err *e) {
   if (radius >= INT_MAX / 2) {
     return err_set(e, ERR_USAGE, "NPP's sizes have 32 bits");
   }
+  const char *taps = peer_word(t, p, "taps");
+  if (taps && strcmp(taps, "device")) {
+    return err_set(e, ERR_USAGE, "NPP has its filter in the device's memory: taps=device");
+  }
   return gen_arg_find(t, "f") && !is_as("f32", peer_word(t, p, "ftype"))
              ? err_set(e, ERR_USAGE, "NPP has only filters of f32")
              : 0;
