@@ -121,7 +121,8 @@ local function sweep_derive(halo, loaded, barriers)
     { "OUT_COLUMNS", "32 * VEC - 2 * HALO_X" },
     { "TILE_ROWS", "sel(dims == 3, WARPS * ITEMS, 1)" },
     { "OUT_ROWS", "sel(dims == 3, TILE_ROWS - 2 * (TSTEPS - 1) * order, 1)" },
-    { "SLOT_NBYTES", "roundup((32 * VEC + 2 * LOADED_X) * (TILE_ROWS + sel(dims == 3, 2 * order, 0)) * NBYTES, 128)" },
+    { "COPIED_ROWS", "sel(dims == 3, TILE_ROWS + 2 * order, CHUNK)" },
+    { "SLOT_NBYTES", "roundup((32 * VEC + 2 * LOADED_X) * COPIED_ROWS * NBYTES, 128)" },
     { "EXCHANGE_NBYTES", "sel(dims == 3, 2 * (TSTEPS - 1) * WARPS * min(ITEMS, 2 * order) * 32 * VEC * max(4, NBYTES), 0)" },
     { "GROUP_NBYTES", "(PREFETCH + 1) * SLOT_NBYTES + EXCHANGE_NBYTES + " .. barriers },
     { "SMEM", "GROUP_NBYTES * sel(dims == 3, 1, WARPS)" },
@@ -170,13 +171,14 @@ local TMA = {
     { "tensor maps need rows that are aligned to 16 bytes", "WHOLE_ROWS" },
     { "tensor maps have no periodic borders", "border ~= 'periodic'" },
     { "a box has at most 256 columns and rows",
-      "32 * VEC + 2 * LOADED_X <= 256 and TILE_ROWS + sel(dims == 3, 2 * order, 0) <= 256" },
+      "32 * VEC + 2 * LOADED_X <= 256 and COPIED_ROWS <= 256" },
+    { "CHUNK is of rows in 2-D", "dims == 2 or CHUNK == 1" },
   }),
   source = "stencil_tma.cu",
   stages = launches("sel(dims == 3, PARTS, ceildiv(PARTS, WARPS))", "32 * WARPS", "SMEM", SWEEP_ARGS, "TSTEPS",
     function(field)
       return { tensor = field, dims = { "nx", "ny", "nz" }, strides = { "nx", "nx * ny" },
-        box = { "32 * VEC + 2 * LOADED_X", "TILE_ROWS + sel(dims == 3, 2 * order, 0)", 1 } }
+        box = { "32 * VEC + 2 * LOADED_X", "COPIED_ROWS", 1 } }
     end),
 }
 local PERSISTENT = {
@@ -250,6 +252,8 @@ for order, tsteps in ipairs { 5, 4, 2, 2 } do
 end
 deep(1, 2, 16, 4, 1, 2)
 deep(1, 1, 8, 2, 4, 3)
+found("dims == 3 and shape == 'box' and order >= 2 and VEC_MOST >= 4", { ALG = "temporal", VEC = 4,
+  ITEMS = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 1, Z_DEPTH = 0, WAVES = 4 })
 deep(2, 1, 8, 2, 3, 3)
 deep(3, 1, 8, 2, 2, 3)
 deep(4, 1, 8, 2, 2, 3)
@@ -331,6 +335,7 @@ return {
       when = SWEEPS .. " and Z_DEPTH == 0" },
     { "COPY", { "vec", "cg16", "ca16" }, "cp.async of VEC elements, of 16 bytes past the first-level cache, or through it",
       when = "ALG == 'temporal' or ALG == 'persistent'" },
+    { "CHUNK", { 1, 2, 4, 8 }, "rows in 2-D that a tensor map brings at a time", when = "ALG == 'tma'" },
     { "MARCH", { "up", "meet" }, "neighbouring parts go up, or towards each other", when = SWEEPS },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = SWEEPS },
     { "LOOP", { "host", "graph" }, "what repeats launches", when = "ALG ~= 'persistent'" },
@@ -352,7 +357,7 @@ return {
   },
 
   default = { ALG = "basic", TILE_X = 32, TILE_Y = 8, TILE_Z = 1, TSTEPS = 1, VEC = 1, ITEMS = 1, WARPS = 4,
-    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, COPY = "vec", MARCH = "up", STORE = "plain", LOOP = "host" },
+    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, COPY = "vec", CHUNK = 1, MARCH = "up", STORE = "plain", LOOP = "host" },
 
   textbook = { ALG = "march_register", TILE_X = 32, TILE_Y = 32, Z_DEPTH = 32 },
   untuned = SUGGESTED,

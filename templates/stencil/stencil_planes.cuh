@@ -14,7 +14,8 @@ constexpr int R = ORDER, RY = DIMS == 3 ? R : 0;  // RY: rows that a point needs
 constexpr int HALO_Y = (TSTEPS - 1) * RY;
 constexpr int COLUMNS = 32 * VEC, ROWS = DIMS == 3 ? WARPS * ITEMS : 1;
 constexpr int OUT_X = COLUMNS - 2 * HALO_X, OUT_Y = ROWS - 2 * HALO_Y;
-constexpr int WIDTH = COLUMNS + 2 * LOADED_X, HEIGHT = ROWS + 2 * RY;
+// Rows of a slot in shared memory: those of a plane, or CHUNK in 2-D, each of which is a plane.
+constexpr int WIDTH = COLUMNS + 2 * LOADED_X, HEIGHT = ROWS + 2 * RY + CHUNK - 1;
 constexpr int MEMBERS = DIMS == 3 ? 32 * WARPS : 32;  // threads of a group
 constexpr int STAGES = PREFETCH + 1;
 
@@ -167,7 +168,8 @@ struct tensor_planes {
   __device__ __forceinline__ void load(const part &p, int m, int slot) const {
     if (!first || m >= p.until()) return;
     const unsigned barrier = barriers + 8 * slot;
-    const int plane = m < p.end() ? p.plane(m) : -1;  // -1: zeros
+    // the first of CHUNK rows; beyond the end, zeros
+    const int plane = m < p.end() ? min(p.plane(m), p.plane(m + CHUNK - 1)) : -CHUNK;
     mbarrier_arrive_expect(barrier, HEIGHT * WIDTH * NBYTES);
     load_box(to + slot * SLOT_NBYTES, map, x, DIMS == 3 ? y : plane, DIMS == 3 ? plane : image,
              barrier);

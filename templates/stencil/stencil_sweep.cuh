@@ -344,14 +344,19 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
     if (l < TSTEPS - 1) share(s.v[l], rows + l * EXCHANGED, warp, lane);
   }
 #pragma unroll
-  for (int k = 0; k < PREFETCH; k++) planes.load(p, p.begin() + k, k);
-  int slot = 0, half = 0;  // of the rows, where the levels read
+  for (int k = 0; k < PREFETCH; k++) planes.load(p, p.begin() + k * CHUNK, k);
+  int slot = 0, row = 0;  // of what was copied
+  int half = 0;           // of the rows that warps share, where the levels read
 #pragma unroll 1
   for (int m = p.begin(); m < p.until(); m++) {
-    planes.wait(slot);
-    sync_group();
-    planes.load(p, m + PREFETCH, slot == 0 ? PREFETCH : slot - 1);
-    const stored *plane = reinterpret_cast<const stored *>(shared + slot * SLOT_NBYTES);
+    if (row == 0) {
+      planes.wait(slot);
+      sync_group();
+      planes.load(p, m + PREFETCH * CHUNK, slot == 0 ? PREFETCH : slot - 1);
+    }
+    const int down = MARCH == MARCH_meet && p.backwards ? CHUNK - 1 - row : row;
+    const stored *plane =
+        reinterpret_cast<const stored *>(shared + slot * SLOT_NBYTES) + down * WIDTH;
     const number *from = rows + half;
     half = (TSTEPS - 1) * EXCHANGED - half;
     if (EDGES && (sides || at_border(p, m, at.count))) {
@@ -360,7 +365,10 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
       iterate<false>(s, c, at, p, m, plane, from, rows + half, warp, lane);
     }
     put_plane(p, field, x, y, m - TSTEPS * R - (TSTEPS - 1), s.v[TSTEPS - 1], out);
-    slot = slot == PREFETCH ? 0 : slot + 1;
+    if (++row == CHUNK) {
+      row = 0;
+      slot = slot == PREFETCH ? 0 : slot + 1;
+    }
   }
   planes.finish();
   sync_group();
