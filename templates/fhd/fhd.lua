@@ -14,9 +14,10 @@ local POINTS = "sel(places == 'points', " .. N .. ", 0)"
 
 -- The phantom's samples for an image of as many voxels.
 local function kspace(part)
-  local side = "sel(places == 'grid', nx, max(1, nx)^(1 / 3))"
-  return { "kspace", "radial", parts = part, size = { side, "sel(places == 'grid', ny, " .. side .. ")",
-    "sel(places == 'grid', nz, " .. side .. ")" } }
+  local function side(along)
+    return "max(1, sel(places == 'grid', " .. along .. ", max(1, nx)^(1 / 3)))"
+  end
+  return { "kspace", "radial", parts = part, size = { side("nx"), side("ny"), side("nz") } }
 end
 
 local PREPARE = { kernel = "prepare", when = "PACK and m > 0", grid = "ceildiv(m, 256)", block = 256,
@@ -167,12 +168,12 @@ return {
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 17",
 
   problem = {
-    { "m", 0, 2^31 - 1, default = 3072, brief = "samples" },
+    { "m", 0, 2^31 - 2^14, default = 3072, brief = "samples" },
     { "places", { "points", "grid" }, default = "points",
       brief = "where voxels are: anywhere, as x, y and z say, or on a regular grid, x0 + i dx and so on" },
-    { "nx", 0, 2^31 - 1, default = 32768, brief = "voxels along x; there are nx * ny * nz" },
-    { "ny", 0, 2^31 - 1, default = "sel(places == 'grid', nx, 1)" },
-    { "nz", 0, 2^31 - 1, default = "sel(places == 'grid', nx, 1)" },
+    { "nx", 0, 2^31 - 64, default = 32768, brief = "voxels along x; there are nx * ny * nz" },
+    { "ny", 0, 2^31 - 64, default = "sel(places == 'grid', nx, 1)" },
+    { "nz", 0, 2^31 - 64, default = "sel(places == 'grid', nx, 1)" },
     { "given", { "mu", "data" }, default = "mu", like = { data = "mu" },
       brief = "r + i * j is Mu; or it is Phi, and rd + id * j is D" },
     { "accuracy", { "full", "fast" }, default = "full", like = { fast = "full" },

@@ -117,8 +117,8 @@ static const struct {
     {"julia", "width=2^16 iterations=2^30 accuracy=fma"},
     {"ripple", "dim=0"},
     {"fhd", "m=0 nx=0"},
-    {"fhd", "m=2147483647 places=grid nx=2147483647 ny=32 nz=1 given=data reproducible=run"},
-    {"mri_q", "m=2147483647 nx=1 accuracy=fast"},
+    {"fhd", "m=2147467264 places=grid nx=2147483584 ny=32 nz=1 given=data reproducible=run"},
+    {"mri_q", "m=2147467264 nx=1 accuracy=fast"},
     {"cmp_mu", "m=2^36 align=1"},
     {"ripple", "dim=2^16 accuracy=fast align=1"},
 };
