@@ -31,8 +31,6 @@ local function chunks(stages)
   return { loop = { times = "CHUNKS", index = "chunk" }, when = SOME, stages = join({ PART }, stages) }
 end
 
-local OVERLAP = "EARLY and ATOMS == 'soa'" -- with the launch that splits atoms
-
 local SCATTER = {
   require = {
     { "ALG=scatter reads an atom a thread", "ATOMS == 'global' or " .. CHUNKED },
@@ -42,64 +40,61 @@ local SCATTER = {
     early = "EARLY", args = join(GENERAL, { { "i32", COUNT }, "atoms", "energy" }) } } },
 }
 
-local function direct()
-  local general = join(GENERAL, { { "i32", COUNT } })
-  local function launch(when, list)
-    local args = join(general, { list, { "i64", "PITCH" }, "energy" })
-    local pairs_all = "(GROUPS * " .. COUNT .. ")"
-    local blocks = "sel(FILL == 0, GROUPS, min(dev_sms * FILL, ceildiv(" .. pairs_all .. ", 32)))"
-    local function flat(finish, grid, more)
-      return { kernel = "coulomb", when = when .. " and MAP == 'flat' and FINISH == '" .. finish .. "'", grid = grid,
-        early = "EARLY", overlap = OVERLAP, block = { "BLOCK_X", "BLOCK_Y" }, args = join(args, more) }
-    end
-    return
-      { kernel = "coulomb", when = when .. " and MAP == 'grid'", block = { "BLOCK_X", "BLOCK_Y" }, args = args,
-        early = "EARLY", overlap = OVERLAP,
-        grid = { "ceildiv(nx, BLOCK_X * sel(AXIS == 'x', POINTS, 1))",
-          "ceildiv(ny, BLOCK_Y * sel(AXIS == 'y', POINTS, 1))", "ceildiv(nz, sel(AXIS == 'z', POINTS, 1))" } },
-      flat("atomics", blocks, { { "i64", pairs_all }, { "i64", "ceildiv(" .. pairs_all .. ", " .. blocks .. ")" } }),
-      flat("parts", "GROUPS * PARTS", { { "u32", "GROUPS" }, { "i32", "ceildiv(n, PARTS)" }, "partial" })
+-- The launches of gather and coarse where `when` holds, of which one runs; `list` holds the atoms.
+local function lines(when, list)
+  local args = join(GENERAL, { { "i32", COUNT }, list, { "i64", "PITCH" }, "energy" })
+  local pairs_all = "(GROUPS * " .. COUNT .. ")"
+  local blocks = "sel(FILL == 0, GROUPS, min(dev_sms * FILL, ceildiv(" .. pairs_all .. ", 32)))"
+  local function launch(condition, grid, more)
+    return { kernel = "coulomb", when = when .. " and " .. condition, grid = grid, block = { "BLOCK_X", "BLOCK_Y" },
+      early = "EARLY", overlap = "EARLY and ATOMS == 'soa'", args = join(args, more) }
   end
-  local soa_grid, soa_flat, soa_parts = launch("ATOMS == 'soa'", "arrays")
-  local grid, flat, parts = launch("ATOMS ~= 'soa'", "atoms")
   return {
-    derive = {
-      { "COLUMNS", "sel(AXIS == 'x', ceildiv(nx, POINTS), nx) * sel(AXIS == 'y', ceildiv(ny, POINTS), ny) "
-        .. "* sel(AXIS == 'z', ceildiv(nz, POINTS), nz)" },
-      { "GROUPS", "ceildiv(COLUMNS, BLOCK_X * BLOCK_Y)" },
-      { "PITCH", "roundup(n, 4)" },
-      -- blocks on a multiprocessor: the compiler takes the registers that they leave
-      { "RESIDENT", "max(1, min(sel(FILL == 0, 4, FILL), dev_threads_sm // (BLOCK_X * BLOCK_Y), dev_blocks_sm))" },
-      -- of the atoms, with FINISH=parts
-      { "PARTS", "max(1, min(ceildiv(n, 32), ceildiv(dev_sms * FILL, max(1, GROUPS))))" },
-    },
-    require = {
-      { "ALG=coarse has several points a thread", "ALG == 'gather' or POINTS > 1" },
-      { "a block of MAP=grid is one point thick", "MAP == 'flat' or POINTS == 1 or AXIS ~= 'z' or PLACE == 'adjacent'" },
-      { "there are more columns of points than a grid may have", "MAP == 'grid' or COLUMNS < 2^31 - 1024" },
-      { "FINISH=parts needs FILL", "FINISH == 'atomics' or FILL > 0" },
-      { "FINISH=parts has all atoms in one launch", "FINISH == 'atomics' or ATOMS ~= 'constant'" },
-      { "CHUNK atoms exceed the shared memory of a block", "ATOMS ~= 'shared' or CHUNK <= 2048" },
-      { "UNROLL * POINTS exceeds 128", "UNROLL * POINTS <= 128" },
-      { "MIXED needs UNROLL * POINTS to be a multiple of 16", "MIXED == 0 or UNROLL * POINTS % 16 == 0" },
-      { "MIXED and SKIP need ROOT=rsqrt", "ROOT == 'rsqrt' or MIXED == 0 and SKIP == 0" },
-    },
-    source = "coulomb_direct.cu",
-    workspace = {
-      { "arrays", "f32", "sel(ATOMS == 'soa', 4 * PITCH, 0)" },
-      { "partial", "f32", "sel(FINISH == 'parts' and PARTS > 1, PARTS * " .. POINTS_ALL .. ", 0)" },
-    },
-    stages = {
-      { kernel = "coulomb_split", when = "ATOMS == 'soa' and " .. SOME, grid = "ceildiv(n, 256)", block = 256,
-        early = "EARLY", args = { { "i32", "n" }, "atoms", { "i64", "PITCH" }, "arrays" } },
-      chunks { soa_grid, soa_flat, soa_parts, grid, flat, parts },
-      { kernel = "coulomb_finish", when = "FINISH == 'parts' and PARTS > 1 and " .. SOME, overlap = "EARLY",
-        grid = "ceildiv(" .. POINTS_ALL .. ", 256)", block = 256,
-        args = { { "i64", POINTS_ALL }, { "i32", "PARTS" }, "partial", "energy" } },
-    },
+    launch("MAP == 'grid'", { "ceildiv(nx, BLOCK_X * sel(AXIS == 'x', POINTS, 1))",
+      "ceildiv(ny, BLOCK_Y * sel(AXIS == 'y', POINTS, 1))", "ceildiv(nz, sel(AXIS == 'z', POINTS, 1))" }, {}),
+    launch("MAP == 'flat' and FINISH == 'atomics'", blocks,
+      { { "i64", pairs_all }, { "i64", "ceildiv(" .. pairs_all .. ", " .. blocks .. ")" } }),
+    launch("MAP == 'flat' and FINISH == 'parts'", "GROUPS * PARTS",
+      { { "u32", "GROUPS" }, { "i32", "ceildiv(n, PARTS)" }, "partial" }),
   }
 end
-local DIRECT = direct()
+
+local DIRECT = {
+  derive = {
+    { "COLUMNS", "sel(AXIS == 'x', ceildiv(nx, POINTS), nx) * sel(AXIS == 'y', ceildiv(ny, POINTS), ny) "
+      .. "* sel(AXIS == 'z', ceildiv(nz, POINTS), nz)" },
+    { "GROUPS", "ceildiv(COLUMNS, BLOCK_X * BLOCK_Y)" },
+    { "PITCH", "roundup(n, 4)" },
+    -- blocks on a multiprocessor: the compiler takes the registers that they leave
+    { "RESIDENT", "max(1, min(sel(FILL == 0, 4, FILL), dev_threads_sm // (BLOCK_X * BLOCK_Y), dev_blocks_sm))" },
+    -- of the atoms, with FINISH=parts
+    { "PARTS", "max(1, min(ceildiv(n, 32), ceildiv(dev_sms * FILL, max(1, GROUPS))))" },
+  },
+  require = {
+    { "ALG=coarse has several points a thread", "ALG == 'gather' or POINTS > 1" },
+    { "a block of MAP=grid is one point thick", "MAP == 'flat' or POINTS == 1 or AXIS ~= 'z' or PLACE == 'adjacent'" },
+    { "there are more columns of points than a grid may have", "MAP == 'grid' or COLUMNS < 2^31 - 1024" },
+    { "FINISH=parts needs FILL", "FINISH == 'atomics' or FILL > 0" },
+    { "FINISH=parts has all atoms in one launch", "FINISH == 'atomics' or ATOMS ~= 'constant'" },
+    { "CHUNK atoms exceed the shared memory of a block", "ATOMS ~= 'shared' or CHUNK <= 2048" },
+    { "UNROLL * POINTS exceeds 128", "UNROLL * POINTS <= 128" },
+    { "MIXED needs UNROLL * POINTS to be a multiple of 16", "MIXED == 0 or UNROLL * POINTS % 16 == 0" },
+    { "MIXED and SKIP need ROOT=rsqrt", "ROOT == 'rsqrt' or MIXED == 0 and SKIP == 0" },
+  },
+  source = "coulomb_direct.cu",
+  workspace = {
+    { "arrays", "f32", "sel(ATOMS == 'soa', 4 * PITCH, 0)" },
+    { "partial", "f32", "sel(FINISH == 'parts' and PARTS > 1, PARTS * " .. POINTS_ALL .. ", 0)" },
+  },
+  stages = {
+    { kernel = "coulomb_split", when = "ATOMS == 'soa' and " .. SOME, grid = "ceildiv(n, 256)", block = 256,
+      early = "EARLY", args = { { "i32", "n" }, "atoms", { "i64", "PITCH" }, "arrays" } },
+    chunks(join(lines("ATOMS == 'soa'", "arrays"), lines("ATOMS ~= 'soa'", "atoms"))),
+    { kernel = "coulomb_finish", when = "FINISH == 'parts' and PARTS > 1 and " .. SOME, overlap = "EARLY",
+      grid = "ceildiv(" .. POINTS_ALL .. ", 256)", block = 256,
+      args = { { "i64", POINTS_ALL }, { "i32", "PARTS" }, "partial", "energy" } },
+  },
+}
 
 -- ---- bins ---------------------------------------------------------------------------------------
 
@@ -122,7 +117,8 @@ local BINS = {
   derive = {
     { "RESIDENT", "RESIDENT_WARPS // WARPS" },
     { "BINS_X", bins_along("nx") }, { "BIN_ROWS", bins_along("ny") .. " * " .. bins_along("nz") },
-    { "NUMBERS", "(BINS_X + sel(" .. PACKED .. ", 1, 0)) * BIN_ROWS" }, -- of all bins, where they begin or what they hold
+    -- of all bins: where they begin or what they hold
+    { "NUMBERS", "(BINS_X + sel(" .. PACKED .. ", 1, 0)) * BIN_ROWS" },
     { "PLACES", "sel(" .. PACKED .. ", n, BINS_X * BIN_ROWS * CAPACITY)" },
     { "BOXES", "ceildiv(nx, LANES_X) * ceildiv(ny, sel(AXIS == 'y', POINTS, 32 // LANES_X)) "
       .. "* ceildiv(nz, sel(AXIS == 'z', POINTS, 32 // LANES_X))" },
@@ -148,11 +144,11 @@ local BINS = {
   stages = {
     { memset = "begin", value = 0, nbytes = "4 * (NUMBERS + 1)", when = SOME },
     of_atoms("coulomb_count", PACKED, { "begin", "rank" }),
-    { kernel = "coulomb_layout", when = SOME .. " and " .. PACKED, grid = "ceildiv(BIN_ROWS, 8)", block = 256, overlap = "EARLY",
-      args = { { "i32", "BINS_X" }, { "i32", "BIN_ROWS" }, "begin", { "i64", "NUMBERS" } } },
+    { kernel = "coulomb_layout", when = SOME .. " and " .. PACKED, grid = "ceildiv(BIN_ROWS, 8)", block = 256,
+      overlap = "EARLY", args = { { "i32", "BINS_X" }, { "i32", "BIN_ROWS" }, "begin", { "i64", "NUMBERS" } } },
     of_atoms("coulomb_sort", PACKED, { "begin", "rank", "sorted" }, "EARLY"),
-    { kernel = "coulomb_order", when = SOME .. " and reproducible ~= 'any'", grid = "ceildiv(NUMBERS, 256)", block = 256,
-      overlap = "EARLY", args = { { "i32", "BINS_X" }, { "i64", "NUMBERS" }, "begin", "sorted" } },
+    { kernel = "coulomb_order", when = SOME .. " and reproducible ~= 'any'", grid = "ceildiv(NUMBERS, 256)",
+      block = 256, overlap = "EARLY", args = { { "i32", "BINS_X" }, { "i64", "NUMBERS" }, "begin", "sorted" } },
     { memset = "sorted", value = 126, nbytes = "16 * PLACES", when = SOME .. " and " .. SLOTS }, -- 8e37
     of_atoms("coulomb_slots", SLOTS, { "begin", { "i64", "NUMBERS" }, "sorted", "spilled" }),
     { kernel = "coulomb", when = SOME, grid = "ceildiv(BOXES, WARPS)", block = "32 * WARPS", overlap = "EARLY",
@@ -191,8 +187,8 @@ for _, points in ipairs { 8, 4, 2 } do
       points * 2^21, divides(points, axis))
     local function lines(condition, block, fill, mixed, finish)
       suggest(when .. condition, { ALG = "coarse", AXIS = axis, POINTS = points,
-        PLACE = axis == "x" and "apart" or "adjacent", UNROLL = 16 // points, MAP = "flat", ATOMS = "shared", CHUNK = 256,
-        BLOCK_X = block, FILL = fill, MIXED = mixed, FINISH = finish or "atomics" })
+        PLACE = axis == "x" and "apart" or "adjacent", UNROLL = 16 // points, MAP = "flat", ATOMS = "shared",
+        CHUNK = 256, BLOCK_X = block, FILL = fill, MIXED = mixed, FINISH = finish or "atomics" })
     end
     lines((" and %s < %d"):format(POINTS_ALL, points * 2^13), 32, 16, 3)
     lines("", 128, 8, 3)
@@ -201,8 +197,8 @@ for _, points in ipairs { 8, 4, 2 } do
   end
 end
 for _, way in ipairs { { 16, "atomics" }, { 16, "parts" }, { 0, "atomics" } } do
-  suggest("n > 64", { ALG = "gather", MAP = "flat", ATOMS = "shared", CHUNK = 256, UNROLL = 8, BLOCK_X = 64, FILL = way[1],
-    FINISH = way[2] })
+  suggest("n > 64", { ALG = "gather", MAP = "flat", ATOMS = "shared", CHUNK = 256, UNROLL = 8, BLOCK_X = 64,
+    FILL = way[1], FINISH = way[2] })
 end
 
 local DEPTH = "max(0.5 * nz, 40 * n / max(1, nx * ny))" -- of the box that test data are in, of the density of water
@@ -226,11 +222,12 @@ return {
     { "nz", 0, 65535, default = 1, brief = "planes" },
     { "n", 0, 2^30, default = "max(1, nx * ny * nz // 80)", brief = "atoms" },
     { "reach", 0, 2^15, default = 0, brief = "grid steps that the cutoff is at most; 0: all pairs count" },
-    { "range", { "all", "cutoff" }, default = "sel(reach > 0, 'cutoff', 'all')", brief = "all pairs, or those within a cutoff" },
+    { "range", { "all", "cutoff" }, default = "sel(reach > 0, 'cutoff', 'all')",
+      brief = "all pairs, or those within a cutoff" },
     { "align", { 4, 2, 1 }, default = 4, brief = "floats that atoms is aligned to" },
     { "reproducible", { "any", "run", "shape" }, default = "any", class = "promise",
-      brief = "run: the same bits in every launch on a device; shape: of a point also whatever the rest of the grid and "
-        .. "the alignment" },
+      brief = "run: the same bits in every launch on a device; shape: of a point also whatever the rest of the grid "
+        .. "and the alignment" },
   },
 
   args = {
@@ -297,15 +294,16 @@ return {
     { "BLOCK_X * BLOCK_Y exceeds the device's threads per block", "BLOCK_X * BLOCK_Y <= dev_threads_block" },
     { "a block has at least a warp of threads", "BLOCK_X * BLOCK_Y >= 32" },
     { "CHUNK makes more launches than a loop may have", "CHUNKS <= 2048" },
-    { "reproducible=run and shape exclude atomics", "reproducible == 'any' or ALG ~= 'scatter' and (FILL == 0 or FINISH == 'parts')" },
+    { "reproducible=run and shape exclude atomics",
+      "reproducible == 'any' or ALG ~= 'scatter' and (FILL == 0 or FINISH == 'parts')" },
     -- one order of atoms and of additions
     { "reproducible=shape excludes FILL, bins, constant memory, MIXED, and lines other than along z",
       "reproducible ~= 'shape' or FILL == 0 and ALG ~= 'bins' and ATOMS ~= 'constant' and MIXED == 0 and AXIS == 'z'" },
     { "copies to constant memory need aligned atoms", "ATOMS ~= 'constant' or align == 4" },
   },
 
-  default = { ALG = "gather", POINTS = 1, AXIS = "z", PLACE = "adjacent", MAP = "grid", FILL = 0, FINISH = "atomics", ATOMS = "global", CHUNK = 256,
-    BLOCK_X = 128, BLOCK_Y = 1, UNROLL = 1, MIXED = 0, ROOT = "rsqrt", SKIP = 0 },
+  default = { ALG = "gather", POINTS = 1, AXIS = "z", PLACE = "adjacent", MAP = "grid", FILL = 0, FINISH = "atomics",
+    ATOMS = "global", CHUNK = 256, BLOCK_X = 128, BLOCK_Y = 1, UNROLL = 1, MIXED = 0, ROOT = "rsqrt", SKIP = 0 },
   -- four points that are blockDim.x apart, atoms in constant memory, charges divided by roots
   textbook = { ALG = "coarse", POINTS = 4, AXIS = "x", PLACE = "apart", MAP = "grid", ATOMS = "constant", CHUNK = 4096,
     BLOCK_X = 32, BLOCK_Y = 4, ROOT = "divide" },
@@ -316,14 +314,16 @@ return {
   reference = {
     workspace = {
       { "magnitude", "f64", POINTS_ALL }, { "next", "i32", "sel(reach > 0, n, 0)" },
-      { "head", "i32", "sel(reach > 0, (nx // (reach + 1) + 3) * (ny // (reach + 1) + 3) * (nz // (reach + 1) + 3), 0)" },
+      { "head", "i32",
+        "sel(reach > 0, (nx // (reach + 1) + 3) * (ny // (reach + 1) + 3) * (nz // (reach + 1) + 3), 0)" },
     },
     stages = {
       { memset = "head", value = 0, when = "reach > 0",
         nbytes = "4 * (nx // (reach + 1) + 3) * (ny // (reach + 1) + 3) * (nz // (reach + 1) + 3)" },
       { kernel = "link", when = "reach > 0 and " .. SOME, grid = "ceildiv(n, 256)", block = 256,
         args = join(GRID, { { "i32", "reach" }, { "i32", "n" }, "atoms", "head", "next" }) },
-      { kernel = "slow", when = POINTS_ALL .. " > 0", grid = "min(65536, ceildiv(" .. POINTS_ALL .. ", 128))", block = 128,
+      { kernel = "slow", when = POINTS_ALL .. " > 0", block = 128,
+        grid = "min(65536, ceildiv(" .. POINTS_ALL .. ", 128))",
         args = join(GENERAL, { { "i32", "reach" }, { "i32", "n" }, "atoms", "head", "next", "energy", "magnitude",
           { "f64", "1.25 / (" .. ERROR .. ")" } }) },
     },

@@ -269,7 +269,8 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned task = blockIdx.x * WARPS + warp;
   if (task >= boxes) return;
-  const int lanes_v = 32 / LANES_X, side_y = AXIS == AXIS_y ? POINTS : lanes_v, side_z = AXIS == AXIS_z ? POINTS : lanes_v;
+  const int lanes_v = 32 / LANES_X;
+  const int side_y = AXIS == AXIS_y ? POINTS : lanes_v, side_z = AXIS == AXIS_z ? POINTS : lanes_v;
   const unsigned boxes_x = (nx + LANES_X - 1) / LANES_X, boxes_y = (ny + side_y - 1) / side_y;
   const int low[3] = {(int)(task % boxes_x) * LANES_X, (int)(task / boxes_x % boxes_y) * side_y,
                       (int)(task / boxes_x / boxes_y) * side_z};

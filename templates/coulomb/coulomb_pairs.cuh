@@ -23,7 +23,8 @@ __device__ __forceinline__ lattice lattice_of(int nx, int ny, int nz, float spac
 
 __device__ __forceinline__ float4 load_atom(const float *atoms, long long i) {
   if constexpr (ALIGN == 4) return __ldg(reinterpret_cast<const float4 *>(atoms) + i);
-  return make_float4(__ldg(atoms + 4 * i), __ldg(atoms + 4 * i + 1), __ldg(atoms + 4 * i + 2), __ldg(atoms + 4 * i + 3));
+  const float *const a = atoms + 4 * i;
+  return make_float4(__ldg(a), __ldg(a + 1), __ldg(a + 2), __ldg(a + 3));
 }
 
 // ---- a thread's points --------------------------------------------------------------------------
