@@ -47,7 +47,7 @@ coulomb_count(int nx, int ny, int nz, float spacing, float x0, float y0, float z
               const float *atoms, unsigned *begin, unsigned *rank) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
   const int i = blockIdx.x * 256 + threadIdx.x;
-  pdl_wait();
+  atoms += pdl_wait();
   if (i >= n) return;
   const long long bin = bin_of(g, bins_of(g, halo), halo, load_atom(atoms, i));
   if (bin >= 0) rank[i] = atomicAdd(begin + bin, 1u);
@@ -86,7 +86,7 @@ coulomb_sort(int nx, int ny, int nz, float spacing, float x0, float y0, float z0
              const float *atoms, const unsigned *begin, const unsigned *rank, float4 *sorted) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
   const int i = blockIdx.x * 256 + threadIdx.x;
-  pdl_wait();
+  atoms += pdl_wait();
   if (i >= n) return;
   const float4 a = load_atom(atoms, i);
   const long long bin = bin_of(g, bins_of(g, halo), halo, a);
@@ -135,7 +135,7 @@ coulomb_slots(int nx, int ny, int nz, float spacing, float x0, float y0, float z
               const float *atoms, unsigned *held, long long numbers, float4 *slots, float4 *spilled) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, 0, 0);
   const int i = blockIdx.x * 256 + threadIdx.x;
-  pdl_wait();
+  atoms += pdl_wait();
   if (i >= n) return;
   const float4 a = load_atom(atoms, i);
   const long long bin = bin_of(g, bins_of(g, halo), halo, a);
@@ -203,7 +203,7 @@ __device__ __forceinline__ uint2 atoms_of_row(const bins &n, const box &b, int h
     return make_uint2((unsigned)(n.row(y, z) + from) * CAPACITY, (unsigned)(n.row(y, z) + to + 1) * CAPACITY);
   }
   const unsigned *const row = begin + n.row(y, z);
-  return make_uint2(__ldg(row + from), __ldg(row + to + 1));
+  return make_uint2(row[from], row[to + 1]);
 }
 
 // Energies of a warp's points from the atoms that its lanes find near, which go through its list.
@@ -229,34 +229,62 @@ struct gatherer {
     const unsigned who = __ballot_sync(ALL, has);
     if (has) list[held + __popc(who & ((1u << lane) - 1))] = a;
     held += __popc(who);
-    if (held >= 32) add(32);
-  }
-
-  // Atoms from `from` to before `end`.
-  __device__ __forceinline__ void take_all(const float4 *atoms, unsigned from, unsigned end, int lane) {
-    for (unsigned i = from; i < end; i += 32) {
-      const bool has = i + lane < end;
-      take(has, has ? __ldg(atoms + i + lane) : make_float4(0, 0, 0, 0), lane);
-    }
   }
 };
 
-__device__ __forceinline__ void gather_bins(gatherer &to, const bins &n, int halo, const unsigned *begin,
-                                            const float4 *sorted, int lane) {
-  const box &b = to.b;
-  const int first_y = b.low[1] / SIDE, rows_y = min(n.ny, (b.high[1] + 2 * halo) / SIDE + 1) - first_y;
-  const int first_z = b.low[2] / SIDE, rows_z = min(n.nz, (b.high[2] + 2 * halo) / SIDE + 1) - first_z;
-  const int rows = rows_y * rows_z;
-  for (int first = 0; first < rows; first += 32) {
-    uint2 own = make_uint2(0, 0);
-    if (first + lane < rows) own = atoms_of_row(n, b, halo, begin, first + lane, first_y, rows_y, first_z);
-    unsigned left = __ballot_sync(ALL, own.x < own.y);
-    while (left) {
-      const int row = __ffs(left) - 1;
-      left &= left - 1;
-      const unsigned from = __shfl_sync(ALL, own.x, row), end = __shfl_sync(ALL, own.y, row);
-      to.take_all(sorted, from, end, lane);
+// The atoms in bins around a box, row by row.
+struct rows_around {
+  const bins &n;
+  const box &b;
+  int halo;
+  const unsigned *begin;
+  int first_y, rows_y, first_z, rows;
+  int looked;     // rows that lanes have looked up
+  unsigned left;  // of the last 32 of them, those to come
+  uint2 own;      // this lane's row
+
+  // The next row's atoms, from .x to before .y; .x is ALL behind the last.
+  __device__ __forceinline__ uint2 next(int lane) {
+    for (; !left && looked < rows; looked += 32) {
+      const int row = looked + lane;
+      own = row < rows ? atoms_of_row(n, b, halo, begin, row, first_y, rows_y, first_z) : make_uint2(0, 0);
+      left = __ballot_sync(ALL, own.x < own.y);
     }
+    if (!left) return make_uint2(ALL, ALL);
+    const int row = __ffs(left) - 1;
+    left &= left - 1;
+    return make_uint2(__shfl_sync(ALL, own.x, row), __shfl_sync(ALL, own.y, row));
+  }
+};
+
+__device__ __forceinline__ rows_around rows_of(const bins &n, const box &b, int halo, const unsigned *begin) {
+  const int y = b.low[1] / SIDE, rows_y = min(n.ny, (b.high[1] + 2 * halo) / SIDE + 1) - y;
+  const int z = b.low[2] / SIDE, rows_z = min(n.nz, (b.high[2] + 2 * halo) / SIDE + 1) - z;
+  return {n, b, halo, begin, y, rows_y, z, rows_y * rows_z, 0, 0, make_uint2(0, 0)};
+}
+
+// All rows, and behind them the atoms that found no place in bins. There is one place where atoms are added, for the
+// instruction cache's sake.
+__device__ __forceinline__ void gather_atoms(gatherer &to, rows_around &rows, const float4 *sorted,
+                                             const float4 *spilled, unsigned n_spilled, int lane) {
+  const float4 *atoms = sorted;
+  uint2 range = make_uint2(0, 0);
+  bool more = true;
+  while (more || to.held > 0) {
+    if (more && range.x >= range.y) {
+      range = rows.next(lane);
+      if (range.x == ALL) {
+        more = BINS == BINS_slots && atoms == sorted;
+        atoms = spilled;
+        range = make_uint2(0, n_spilled);
+      }
+    }
+    if (more) {
+      const bool has = range.x + lane < range.y;
+      to.take(has, has ? atoms[range.x + lane] : make_float4(0, 0, 0, 0), lane);
+      range.x += 32;
+    }
+    if (to.held >= 32 || !more) to.add(min(to.held, 32));
   }
 }
 
@@ -281,8 +309,8 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   float sum[POINTS] = {};
   pdl_wait();
   gatherer to = {g, p, b, lists + warp * LIST, sum, 0};
-  gather_bins(to, bins_of(g, halo), halo, begin, sorted, lane);
-  if constexpr (BINS == BINS_slots) to.take_all(spilled, 0, begin[numbers], lane);
-  if (to.held > 0) to.add(to.held);
+  const bins n = bins_of(g, halo);
+  rows_around rows = rows_of(n, b, halo, begin);
+  gather_atoms(to, rows, sorted, spilled, BINS == BINS_slots ? begin[numbers] : 0, lane);
   add_energies<false>(p, sum, energy);
 }

@@ -14,8 +14,7 @@ struct atom_list {
 
   __device__ __forceinline__ float4 at(long long i) const {
     if constexpr (ATOMS == ATOMS_soa) {
-      return make_float4(__ldg(atoms + i), __ldg(atoms + pitch + i), __ldg(atoms + 2 * pitch + i),
-                         __ldg(atoms + 3 * pitch + i));
+      return make_float4(atoms[i], atoms[pitch + i], atoms[2 * pitch + i], atoms[3 * pitch + i]);
     }
     return load_atom(atoms, i);
   }
@@ -68,7 +67,7 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);
   const column p = own_column(g);
   float sum[POINTS] = {};
-  pdl_wait();
+  atoms += pdl_wait();
   add_list(g, p, {atoms, pitch}, 0, n, sum);
   add_energies<false>(p, sum, energy);
 }
@@ -101,7 +100,7 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   const column p = column_at(g, group * (BLOCK_X * BLOCK_Y) + threadIdx.y * BLOCK_X + threadIdx.x);
   const long long from = (long long)part * share, to = min((long long)n, from + share);
   float sum[POINTS] = {};
-  pdl_wait();
+  atoms += pdl_wait();
   add_list(g, p, {atoms, pitch}, from, to, sum);
   if (gridDim.x == groups) {
     add_energies<false>(p, sum, energy);
@@ -130,7 +129,7 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
   const unsigned thread = threadIdx.y * BLOCK_X + threadIdx.x;
   long long at = blockIdx.x * share;
   const long long end = min(pairs, at + share);
-  pdl_wait();
+  atoms += pdl_wait();
   while (at < end) {
     const unsigned group = (unsigned)(at / n);
     const long long from = at - (long long)group * n, to = min((long long)n, from + end - at);
@@ -153,7 +152,7 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
 extern "C" __global__ void __launch_bounds__(256)
 coulomb_split(int n, const float *atoms, long long pitch, float *arrays) {
   const int i = blockIdx.x * 256 + threadIdx.x;
-  pdl_wait();
+  atoms += pdl_wait();
   if (i >= n) return;
   const float4 a = load_atom(atoms, i);
   arrays[i] = a.x;

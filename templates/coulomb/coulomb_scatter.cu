@@ -12,7 +12,7 @@ coulomb(int nx, int ny, int nz, float spacing, float x0, float y0, float z0, flo
         const float *atoms, float *energy) {
   const lattice g = lattice_of(nx, ny, nz, spacing, x0, y0, z0, soften, cutoff);
   const int i = blockIdx.x * BLOCK_X + threadIdx.x;
-  pdl_wait();
+  atoms += pdl_wait();
   if (i >= n) return;
 @ if ATOMS == "constant" then
   const float4 a = part[i];
