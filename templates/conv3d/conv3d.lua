@@ -120,6 +120,7 @@ local MARCH_DERIVE = {
   { "PLANE_COUNT", ("(BLOCK_X * OUT_X - OUT_X + ceildiv(%s + OUT_X + 2 * rx, VEC) * VEC)"):format(SHIFT)
     .. " * (BLOCK_Y * OUT_Y + 2 * ry)" },
   { "SMEM", "(PREFETCH + 1) * PLANE_COUNT * NBYTES" },
+  { "SMEM_TAPS", "sel(FILTER == 'shared', (2 * ry + 1) * (2 * rz + 1) * roundup((2 * rx + 1) * WIDE_NBYTES, 16), 0)" },
   -- a thread's registers at least
   { "REGS", "24 + WIDE_NBYTES // 4 * (OUT_X * OUT_Y * (2 * rz + 1) + OUT_X + 2 * rx "
     .. "+ sel(FILTER == 'global' and UNROLL > 2 * ry and rank == 'full', TAPS, 0))" },
@@ -144,9 +145,9 @@ derive("PARTS", "TILES_XY * ceildiv(MZ, PART_PLANES)")
 local function marching(source, more, filters)
   local require = {
     { "the planes exceed the shared memory of a block",
-      "SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) <= dev_smem_block - 16" },
+      "SMEM + SMEM_TAPS <= dev_smem_block - 16" },
     { "RESIDENT blocks exceed the shared memory of a multiprocessor",
-      "RESIDENT * (SMEM + sel(FILTER == 'shared', TAPS * TAP_NBYTES, 0) + dev_smem_reserved) <= dev_smem_sm" },
+      "RESIDENT * (SMEM + SMEM_TAPS + dev_smem_reserved) <= dev_smem_sm" },
     { "RESIDENT blocks exceed the threads of a multiprocessor", "BLOCK_X * BLOCK_Y * RESIDENT <= dev_threads_sm" },
     { "RESIDENT blocks exceed the registers",
       "REGS <= 255 and REGS * BLOCK_X * BLOCK_Y * RESIDENT <= dev_regs_sm" },
@@ -157,6 +158,7 @@ local function marching(source, more, filters)
     stages = stages("PARTS", { "BLOCK_X", "BLOCK_Y" }, "SMEM", with({}, { "i32", "PART_PLANES" }), filters, true) }
 end
 local REGISTER = marching("conv3d_register.cu", { WHOLE,
+  { "the filter exceeds 40 KB of shared memory", "SMEM_TAPS <= 40 * 1024" },
   { "the FMAs of UNROLL rows exceed the instruction cache",
     "min(UNROLL, 2 * ry + 1) * (2 * rx + 1) * (2 * rz + 1) * OUT_X * OUT_Y <= 4200" },
   { "OUT_X * OUT_Y of more than 32 spare hardly any loads", "OUT_X * OUT_Y <= 32" },
@@ -205,11 +207,12 @@ march_whole(SMALL .. " and TAPS <= 27", { FILTER = "global", BLOCK_Y = 4, OUT_Y 
 march(SMALL .. " and TAPS <= 343",
   { FILTER = "shared", BLOCK_Y = 4, OUT_Y = 2, UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
 march_whole(LARGE .. " and TAPS <= 125", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 2 })
-march_whole(LARGE .. " and TAPS <= 343", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 2, PREFETCH = 2, RESIDENT = 2 })
+suggest(LARGE .. " and TAPS <= 343", { ALG = "register", FILTER = "shared", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 2,
+  UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
 for _, out in ipairs { 4, 2, 1 } do
-  march(FULL .. " and TAPS * TAP_NBYTES <= 65536",
-    { FILTER = "constant", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })
+  march(FULL, { FILTER = "shared", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })
 end
+march(FULL, { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 1, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })
 for _, out in ipairs { 4, 2, 1 } do
   march("rank == 'separable'", { ALG = "separable", FILTER = "constant", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1,
     PREFETCH = 2, RESIDENT = 2 })

@@ -5,6 +5,19 @@
 
 constexpr bool WHOLE = UNROLL >= HIGH, KEPT = WHOLE && FILTER == FILTER_global;
 
+// In shared memory rows of taps begin at multiples of 16 bytes, by j and k.
+constexpr int QUAD = 16 / sizeof(number), QUADS = (WIDE + QUAD - 1) / QUAD;
+struct alignas(16) quad {
+  number e[QUAD];
+};
+@ if FILTER == "shared" then
+__shared__ quad shared_rows[HIGH][DEEP][QUADS];
+@ end
+
+struct tap_row {
+  number at[QUADS * QUAD];
+};
+
 // Taps, in registers if KEPT.
 struct filter {
   taps_given f;
@@ -13,18 +26,38 @@ struct filter {
   __device__ __forceinline__ explicit filter(taps_given taps) : f(taps) {
 #pragma unroll
     for (int i = 0; i < (KEPT ? TAPS : 0); i++) kept[i] = tap_at(f, i);
+@ if FILTER == "shared" then
+    for (int i = threadIdx.y * BLOCK_X + threadIdx.x; i < TAPS; i += THREADS) {
+      const int e = i % WIDE, j = i / WIDE % HIGH, k = i / (WIDE * HIGH);
+      shared_rows[j][k][e / QUAD].e[e % QUAD] = (number)f[i];
+    }
+@ end
   }
-  __device__ __forceinline__ number at(int i) const { return KEPT ? kept[i] : tap_at(f, i); }
+  // Row j of plane k.
+  __device__ __forceinline__ void load(int k, int j, tap_row &row) const {
+@ if FILTER == "shared" then
+#pragma unroll
+    for (int i = 0; i < QUADS; i++) {
+      const quad q = shared_rows[j][k][i];
+#pragma unroll
+      for (int e = 0; e < QUAD; e++) row.at[i * QUAD + e] = q.e[e];
+    }
+@ else
+#pragma unroll
+    for (int i = 0; i < WIDE; i++) {
+      const int at = (k * HIGH + j) * WIDE + i;
+      row.at[i] = KEPT ? kept[at] : tap_at(f, at);
+    }
+@ end
+  }
 };
 
-// Adds the products of a row with row j of the filter, of plane DEEP - 1 - k.
-__device__ __forceinline__ void add_row(number (&sum)[OUT_X], const line &v, const filter &f, int k,
-                                        int j) {
+// Adds the products of a row with a row of the filter.
+__device__ __forceinline__ void add_row(number (&sum)[OUT_X], const line &v, const tap_row &taps) {
 #pragma unroll
   for (int i = 0; i < WIDE; i++) {
-    const number weight = f.at(((DEEP - 1 - k) * HIGH + j) * WIDE + i);
 #pragma unroll
-    for (int o = 0; o < OUT_X; o++) sum[o] += weight * v.e[SHIFT + o + i];
+    for (int o = 0; o < OUT_X; o++) sum[o] += taps.at[i] * v.e[SHIFT + o + i];
   }
 }
 
@@ -38,7 +71,10 @@ __device__ __forceinline__ void add_whole(const stored *plane, window &w, const 
     for (int k = 0; k < DEEP; k++) {
 #pragma unroll
       for (int o = 0; o < OUT_Y; o++) {
-        if (row - o >= 0 && row - o < HIGH) add_row(w.sum[k][o], v, f, k, row - o);
+        if (row - o < 0 || row - o >= HIGH) continue;
+        tap_row taps;
+        f.load(DEEP - 1 - k, row - o, taps);
+        add_row(w.sum[k][o], v, taps);
       }
     }
   }
@@ -56,8 +92,10 @@ __device__ __forceinline__ void add_rows(const stored *plane, window &w, const f
 #pragma unroll
     for (int k = 0; k < DEEP; k++) {
       if (!ALL && (unsigned)(first + k) >= (unsigned)n) continue;
+      tap_row taps;
+      f.load(DEEP - 1 - k, j, taps);
 #pragma unroll
-      for (int o = 0; o < OUT_Y; o++) add_row(w.sum[k][o], v[o], f, k, j);
+      for (int o = 0; o < OUT_Y; o++) add_row(w.sum[k][o], v[o], taps);
     }
   }
 }
@@ -67,7 +105,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
            long long ldx, TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   const volume from = {nx, ny, nz, x + pdl_wait(), ldx};
-  place_taps(f, threadIdx.y * BLOCK_X + threadIdx.x, THREADS);
   const filter taps(f);
   convolve(from, {mx, my, mz, y, ldy}, depth, reinterpret_cast<stored *>(memory),
            [&](const stored *plane, window &w, int first, int n) {
