@@ -37,7 +37,9 @@ local function suggest_warpgroups(bm, bn, stages, condition, more)
   end
 end
 
-suggest_warpgroups(256, 128, 4, " >= 3 * dev_sms", { RASTER = 8, CLUSTER = "columns" })
+for _, tail in ipairs { 8, 6, 4, 3, 2, 1 } do
+  suggest_warpgroups(256, 128, 4, " >= 3 * dev_sms", { RASTER = 8, CLUSTER = "columns", TAIL = tail })
+end
 for _, tile in ipairs { { 256, 128, 4 }, { 128, 128, 6 }, { 64, 128, 7 } } do
   suggest_warpgroups(tile[1], tile[2], tile[3], " * 10 >= dev_sms * 9")
 end
@@ -268,7 +270,9 @@ local MMA = {
 local AT_ONCE = "min(CLUSTERS * SPLITK, dev_sms * MINBLOCKS // BLOCKS)" -- clusters
 local PERSISTENT = AT_ONCE .. " * BLOCKS"
 local UNITS = "ceildiv(CLUSTERS * SPLITK, " .. AT_ONCE .. ")" -- that a block computes
-local WGMMA_WORK = block_work(UNITS .. " * ceildiv(ceildiv(k, SPLITK), 64)", 64, UNITS .. " * ")
+local WGMMA_WORK = block_work("((" .. UNITS .. " - 1) * ceildiv(ceildiv(k, SPLITK), 64) "
+  .. "+ ceildiv(ceildiv(k, max(SPLITK, TAIL)), 64))", 64, UNITS .. " * ")
+local LAST_ROUND = "(CLUSTERS % (dev_sms * MINBLOCKS // BLOCKS))" -- clusters that it needs, if it is not the only one
 local WGMMA = {
   space = {
     { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C" },
@@ -278,8 +282,9 @@ local WGMMA = {
       "two blocks, neighbours along the rows or columns of C, share copies of an operand" },
     { "READ_C", { "threads", "map" },
       "how C is read if beta is not 0: by threads, or by a tensor map while the tile's products are computed" },
+    { "TAIL", { 1, 2, 3, 4, 6, 8 }, "blocks that share the k of a tile of the last round" },
   },
-  default = { GROUPS = 2, WGMMA_STAGES = 4, PANELS = 2, CLUSTER = "none", READ_C = "threads" },
+  default = { GROUPS = 2, WGMMA_STAGES = 4, PANELS = 2, CLUSTER = "none", READ_C = "threads", TAIL = 1 },
 
   derive = {
     { "THREADS", "128 * (GROUPS + 1)" },
@@ -321,6 +326,9 @@ local WGMMA = {
       "MINBLOCKS == 1 or BN // (64 * GROUPS) * BM // 2 + 60 <= MULTIPLIER_REGISTERS" },
     { "MINBLOCKS exceeds the blocks of a multiprocessor",
       "MINBLOCKS == 1 or CLUSTERS * BLOCKS * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+    { "TAIL > 1 needs SPLITK=1 and a last round of few tiles, long along k",
+      "TAIL == 1 or SPLITK == 1 and CLUSTERS * BLOCKS > dev_sms * MINBLOCKS and " .. LAST_ROUND .. " > 0 and "
+        .. LAST_ROUND .. " * TAIL <= dev_sms * MINBLOCKS // BLOCKS and TAIL * 256 <= k" },
     { "START=early needs operands that no launch before packs", "not (EARLY and PACKED)" },
     { "READ_C=map needs an aligned C", "READ_C == 'threads' or not PACKED" },
     { "READ_C=map needs a beta that is not 0", "READ_C == 'threads' or beta_is ~= '0'", advice = "search" },
@@ -353,7 +361,8 @@ local WGMMA = {
   source = "gemm_wgmma.cu",
 }
 
-local ALL_TILES = "sel(ALG == 'wgmma', CLUSTERS * BLOCKS, " .. TILES .. ")"
+-- Whose k several blocks share.
+local SHARED_TILES = "sel(ALG == 'wgmma', sel(TAIL > 1, " .. LAST_ROUND .. ", CLUSTERS) * BLOCKS, " .. TILES .. ")"
 
 return {
   name = "gemm",
@@ -445,7 +454,8 @@ return {
       when = NOT_PLAIN },
   },
   order = { "ALG", "BM", "BN", "WM", "WN", "BK", "EDGE", "STEP", "VEC", "STAGES", "LAYOUT", "RASTER", "SPLITK",
-    "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER", "READ_C", "START" },
+    "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER", "READ_C", "START",
+    "TAIL" },
 
   derive = {
     { "NBYTES", NBYTES },
@@ -474,9 +484,9 @@ return {
   workspace = {
     -- Partial sums; two of f32 take one element.
     { "partial", "f64",
-      "sel(SPLITK > 1 and FINISH ~= 'cluster', ceildiv(" .. ALL_TILES
-        .. " * SPLITK * BM * BN * SUM_NBYTES, 8), 0)" },
-    { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. ALL_TILES .. ", 0)" },
+      "sel((SPLITK > 1 or TAIL > 1) and FINISH ~= 'cluster', ceildiv(" .. SHARED_TILES
+        .. " * max(SPLITK, TAIL) * BM * BN * SUM_NBYTES, 8), 0)" },
+    { "arrived", "u32", "sel((SPLITK > 1 or TAIL > 1) and FINISH == 'last_block', " .. SHARED_TILES .. ", 0)" },
   },
 
   algorithms = { mma = MMA, plain = PLAIN, wgmma = WGMMA },

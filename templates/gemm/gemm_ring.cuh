@@ -50,19 +50,38 @@ struct ring {
 
 // ---- units of work -----------------------------------------------------------------------------
 
+constexpr int SHARES = TAIL > 1 ? TAIL : SPLITK;  // of k, where a tile is shared
+
 struct span {  // of tiles along k
   int first, n;
 };
 
-// Tiles of C, each SPLITK times: first all of them with the first part of k.
+// Tiles of C, each SPLITK times: first all of them with the first part of k. With TAIL only those of the last round,
+// which are fewer than the clusters that run at a time, TAIL times.
 struct work {
-  unsigned all;  // tiles of C, or pairs of them
-  int tiles;     // along k
-  __device__ unsigned units() const { return all * SPLITK; }
-  __device__ unsigned tile(unsigned unit) const { return SPLITK == 1 ? unit : unit % all; }
-  __device__ unsigned split(unsigned unit) const { return SPLITK == 1 ? 0 : unit / all; }
+  unsigned all;      // tiles of C, or pairs of them
+  int tiles;         // along k
+  unsigned at_once;  // clusters
+  __device__ unsigned whole() const {
+    return TAIL == 1 ? 0 : all / at_once * at_once;
+  }  // tiles that nobody shares
+  __device__ unsigned units() const {
+    return TAIL == 1 ? all * SPLITK : whole() + (all - whole()) * TAIL;
+  }
+  __device__ bool is_shared(unsigned unit) const {
+    return TAIL == 1 ? SPLITK > 1 : unit >= whole();
+  }
+  __device__ unsigned tile(unsigned unit) const {
+    if (TAIL > 1) return unit < whole() ? unit : whole() + (unit - whole()) % (all - whole());
+    return SPLITK == 1 ? unit : unit % all;
+  }
+  __device__ unsigned split(unsigned unit) const {
+    if (TAIL > 1) return unit < whole() ? 0 : (unit - whole()) / (all - whole());
+    return SPLITK == 1 ? 0 : unit / all;
+  }
   __device__ span k(unsigned unit) const {
-    const int share = (tiles + SPLITK - 1) / SPLITK, first = min(tiles, (int)split(unit) * share);
+    if (TAIL > 1 && unit < whole()) return {0, tiles};
+    const int share = (tiles + SHARES - 1) / SHARES, first = min(tiles, (int)split(unit) * share);
     return {first, min(share, tiles - first)};
   }
 };

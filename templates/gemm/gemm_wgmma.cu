@@ -103,7 +103,7 @@ __device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrive
   __shared__ bool last;
   constexpr int PER_STEP = SUMS / 4, VECTORS = REPEAT * PER_STEP, MULTIPLIERS = 128 * GROUPS;
   float4 *const from = reinterpret_cast<float4 *>(partial) +
-                       (long long)tile * (SPLITK * VECTORS * MULTIPLIERS) + threadIdx.x;
+                       (long long)tile * (SHARES * VECTORS * MULTIPLIERS) + threadIdx.x;
 #pragma unroll
   for (int v = 0; v < VECTORS; v++) {
     if (v / PER_STEP >= steps) break;
@@ -112,14 +112,14 @@ __device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrive
   }
   __threadfence();
   sync_some<MULTIPLIERS>();
-  if (threadIdx.x == 0) last = atomicInc(arrived + tile, SPLITK - 1) == SPLITK - 1;
+  if (threadIdx.x == 0) last = atomicInc(arrived + tile, SHARES - 1) == SHARES - 1;
   sync_some<MULTIPLIERS>();
   if (!last) return false;
   before();
   __threadfence();
   clear(c);
 #pragma unroll 1
-  for (int s = 0; s < SPLITK; s++) {
+  for (int s = 0; s < SHARES; s++) {
 #pragma unroll
     for (int v = 0; v < VECTORS; v++) {
       if (v / PER_STEP >= steps) break;
@@ -152,7 +152,8 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
   const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
   const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // the compiler sees that it is a warp's
-  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1};
+  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1,
+                     gridDim.x / BLOCKS};
   ring q(base);
   const unsigned c_barriers = q.empty + 8 * WGMMA_STAGES;
   if (threadIdx.x == 0) {
@@ -196,7 +197,7 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
       const int tiles = todo.k(unit).n;
       const auto find = [&] {
         at = corner_now(todo.tile(unit), m, n, rank);
-        if (SPLITK == 1) begin();
+        if (!todo.is_shared(unit)) begin();
       };
       multiply_tiles(q, tiles, group, c, find);
       if (tiles == 0) {
@@ -204,8 +205,8 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
         find();
       }
       const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
-      if constexpr (SPLITK > 1) {
-        if (!add_up(c, partial, arrived, todo.tile(unit) * BLOCKS + rank, todo.split(unit),
+      if (SHARES > 1 && todo.is_shared(unit)) {
+        if (!add_up(c, partial, arrived, (todo.tile(unit) - todo.whole()) * BLOCKS + rank, todo.split(unit),
                     (n - column + 63) / 64, begin)) {
           continue;
         }

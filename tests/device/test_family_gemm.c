@@ -63,6 +63,10 @@ BED_TEST(gemm_warpgroups_are_right) {
       {"m=136 n=260 k=40 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=5", 1},
       {"m=72 n=136 k=88 ta=t", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=6,CLUSTER=columns"},
       {"m=80 n=16 k=520", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=8,SPLITK=4"},
+      /* blocks share the k of the last round's tile */
+      {"m=136 n=40 k=520 align=8 ta=t", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,TAIL=2", 2},
+      {"m=264 n=40 k=520 ctype=f32 align=8 beta_is=1",
+       "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,CLUSTER=rows,TAIL=2,READ_C=map", 4},
       /* C is copied to shared memory, of several tiles, of more panels than there is room for */
       {"m=264 n=200 k=72 align=8 beta_is=any",
        "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3,CLUSTER=rows,READ_C=map,START=early", 4},
