@@ -73,6 +73,9 @@ local TILE_REGISTER = {
 -- For sizes without a tuned result: vectors of 16 bytes, and the elements of up to 128 taps in registers.
 local SUGGESTED = {}
 local function suggest(when, config)
+  local host = { when = "taps == 'host' and " .. when, FILTER = "parameter" } -- taps there come by value
+  for name, value in pairs(config) do host[name] = host[name] or value end
+  SUGGESTED[#SUGGESTED + 1] = host
   config.when = when
   SUGGESTED[#SUGGESTED + 1] = config
 end
@@ -81,7 +84,7 @@ for _, vec in ipairs { 8, 4, 2, 1 } do
   local out = math.max(vec, 4)
   for _, chunk in ipairs { { 32, 17, 32 }, { 64, 33, 64 }, { 128, 65, 128 }, { 64, 129, 2^14 } } do
     local long = ("%s and TAPS >= %d and TAPS <= %d and dtype ~= 'f64'"):format(aligned, chunk[2], chunk[3])
-    for _, from in ipairs { { 24, "constant" }, { 21, "shared" } } do
+    for _, from in ipairs { { 24, "constant" }, { 21, "shared" }, { 21, "constant" } } do
       suggest(long .. " and MX > 2^" .. from[1], { ALG = "tile_register", FILTER = from[2], BLOCK = 128, OUT_X = 16,
         VEC = vec, CHUNK = chunk[1], READ = "nc" })
     end
@@ -110,7 +113,7 @@ return {
     { "dtype", { "f32", "f64", "f16" }, default = "f32", brief = "type of the elements; sums of f16 are f32" },
     { "ftype", { "f32", "f64" }, default = "sel(dtype == 'f64', 'f64', 'f32')", brief = "type of the filter" },
     { "align", { 8, 4, 2, 1 }, default = 8, brief = "elements that x and y are aligned to" },
-    { "taps", { "device", "host" }, default = "device", like = { host = "device" }, brief = "whose memory f is in" },
+    { "taps", { "device", "host" }, default = "device", brief = "whose memory f is in" },
   },
 
   args = {

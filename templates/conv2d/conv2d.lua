@@ -167,6 +167,11 @@ local FFT = {
 -- multiprocessor about 512 threads; where a filter is too large for that, a tile in shared memory.
 local SUGGESTED = {}
 local function suggest(when, config)
+  if config.ALG ~= "fft" then -- taps in the host's memory come by value
+    local host = { when = "taps == 'host' and " .. when, FILTER = "parameter" }
+    for name, value in pairs(config) do host[name] = host[name] or value end
+    SUGGESTED[#SUGGESTED + 1] = host
+  end
   config.when = when
   SUGGESTED[#SUGGESTED + 1] = config
 end
@@ -233,7 +238,7 @@ return {
     { "accuracy", { "strict", "fp32" }, default = "strict",
       brief = "error allowed: strict, of a sum of products in f32; fp32, of sums with elements up to 64 columns and 128 "
         .. "rows away, from which NaN and infinities spread" },
-    { "taps", { "device", "host" }, default = "device", like = { host = "device" },
+    { "taps", { "device", "host" }, default = "device",
       brief = "whose memory f and fy are in" },
   },
 
