@@ -8,14 +8,14 @@ unset TUNED_DEVICE
 run="timeout 60 $autotune run-program"
 
 # Instead of the runtime's libraries, which need not be here: their names and symbol versions.
-calls=$(grep -oE '\b(__)?cuda[A-Z][A-Za-z0-9]+\(' tests/fixtures/cuda_program.c | tr -d '(' | sort -u)
+calls=$(grep -ohE '\b(__)?cuda[A-Z][A-Za-z0-9]+\(' tests/fixtures/cuda_program*.[ch] | tr -d '(' | sort -u)
 for v in 12 13; do
   { for c in $calls; do echo "void $c(void) {}"; done; } >"$folder/stub.c"
   echo "libcudart.so.$v { global: *; };" >"$folder/stub.map"
   "$CC" -shared -fPIC -w "$folder/stub.c" -Wl,--version-script="$folder/stub.map" -Wl,-soname,libcudart.so.$v \
     -o "$folder/stub$v.so" || complain "no stub of the runtime"
   # shellcheck disable=SC2086
-  "$CC" -std=c11 -g -w -D_GNU_SOURCE $includes -DRUNTIME=$v tests/fixtures/cuda_program.c "$folder/stub$v.so" -ldl -o "$folder/program$v" ||
+  "$CC" -std=c11 -g -w -D_GNU_SOURCE $includes -DRUNTIME=$v tests/fixtures/cuda_program*.c "$folder/stub$v.so" -ldl -o "$folder/program$v" ||
     complain "the program does not compile"
 done
 
