@@ -188,7 +188,7 @@ for _, vec in ipairs { 4, 2, 1 } do
   for _, size in ipairs { { 8, 22 }, { 4, 20 }, { 2, 17 } } do
     local rows, large = size[1], aligned .. " and MX * MY > 2^" .. size[2]
     suggest(large .. " and TAPS <= 49", { ALG = "register", SUMS = "whole", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4,
-      OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
+      OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec, PREFETCH = rows == 8 and 1 or 0 })
     suggest(large .. " and TAPS <= 225 and " .. rows .. " <= 4", { ALG = "register", SUMS = "whole", FILTER = "constant",
       BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
   end
