@@ -161,6 +161,9 @@ static expr_folded fold_name(expr_fold *f, const expr_node *x) {
   case EXPR_DERIVED: return f->derived(f->ud, x->index);
   case EXPR_PARAM:
   case EXPR_DEVICE: return constant(values[x->index]);
+  case EXPR_SCALAR:
+    return values && values[x->index].type ? constant(values[x->index])
+                                           : partial(EXPR_PARTIAL_NONE);
   case EXPR_FIELD:
     return partial(add(f, &(node){.op = EXPR_FIELD, .types = x->types, .kids = {x->index}}));
   default: return partial(EXPR_PARTIAL_NONE);

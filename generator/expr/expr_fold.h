@@ -23,7 +23,9 @@ typedef struct expr_folded { /* a constant has a partial value only where one is
 } expr_folded;
 
 typedef struct expr_fold {
-  expr_env env; /* while folding: of parameters and device limits; of fields later, for values */
+  /* while folding: of parameters, device limits and those scalars that have a type; of fields later,
+   * for values */
+  expr_env env;
   /* the derived value of that index, folded */
   expr_folded (*derived)(void *ud, uint32_t index);
   void *ud;

@@ -26,7 +26,8 @@ struct gen_fold {
   tmpl *t;
   expr_fold of;
   expr_value limits[GEN_MAX_DEVICE], params[GEN_MAX_PARAMS], fields[GEN_MAX_FIELDS];
-  uint64_t memos[MEMOS]; /* 0: none */
+  expr_value scalars[GEN_LOOP_INDEX + 1]; /* a loop's first iteration stands for all */
+  uint64_t memos[MEMOS];                  /* 0: none */
   derived_memo derived_memos[DERIVED_MEMOS];
   uint64_t *work_reads; /* parameters: of the operations, the bytes, and of each stage's */
   gen_config config;
@@ -363,7 +364,9 @@ static int set_up(gen_fold *f, const gen_number *device, size_t n_device, err *e
   for (size_t i = 0; i < t->n_params; i++) {
     set_param(f, i, 0);
   }
-  f->of.env = (expr_env){.values = {[EXPR_DEVICE] = f->limits, [EXPR_PARAM] = f->params}};
+  f->of.env = (expr_env){
+      .values = {[EXPR_DEVICE] = f->limits, [EXPR_PARAM] = f->params, [EXPR_SCALAR] = f->scalars}};
+  f->scalars[GEN_LOOP_INDEX] = expr_integer(0);
   f->of.derived = derived;
   f->of.ud = f;
   find_work_reads(f);
