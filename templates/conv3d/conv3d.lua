@@ -186,6 +186,7 @@ local function suggest(when, config)
 end
 local function march(when, config)
   config.ALG = config.ALG or "register"
+  if config.BLOCK_X then return suggest(when, config) end
   for _, shape in ipairs { { "MX > 64", 32, 1 }, { "MX <= 64", 16, 2 } } do
     local one = { BLOCK_X = shape[2] }
     for name, value in pairs(config) do one[name] = value end
@@ -206,8 +207,10 @@ local SMALL, LARGE = FULL .. " and MX * MY * MZ < 2^21", FULL .. " and MX * MY *
 march_whole(SMALL .. " and TAPS <= 27", { FILTER = "global", BLOCK_Y = 4, OUT_Y = 2, PREFETCH = 2, RESIDENT = 4 })
 march(SMALL .. " and TAPS <= 343",
   { FILTER = "shared", BLOCK_Y = 4, OUT_Y = 2, UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
-march_whole(LARGE .. " and TAPS <= 125", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 2 })
-suggest(LARGE .. " and TAPS <= 343", { ALG = "register", FILTER = "shared", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 2,
+march_whole(LARGE .. " and TAPS <= 27", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 3, RESIDENT = 2 })
+march_whole(LARGE .. " and TAPS <= 125",
+  { FILTER = "constant", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 3 })
+march(LARGE .. " and TAPS <= 343", { FILTER = "shared", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 2,
   UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
 for _, out in ipairs { 4, 2, 1 } do
   march(FULL, { FILTER = "shared", BLOCK_Y = 8, OUT_Y = out, UNROLL = 1, PREFETCH = 2, RESIDENT = 1 })

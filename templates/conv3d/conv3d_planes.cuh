@@ -72,21 +72,25 @@ struct loader {
     if (z < 0) return;
     const stored *plane = from.row(0, z);
     stored *to = shared + slot * PLANE;
+    const unsigned address = shared_address(to);
 #pragma unroll
     for (int k = 0; k < COPIES; k++) {
-      if (at[k] < 0) continue;
-      copy<VEC>(to + (k * THREADS + thread) * VEC, plane + at[k]);
+      const int piece = (k * THREADS + thread) * VEC;
+      if (at[k] >= 0) copy<VEC>(address + piece * NBYTES, to + piece, plane + at[k]);
     }
     if (SINGLES == 0 || inside) return;
 #pragma unroll
     for (int k = 0; k < SINGLES; k++) {
-      if (single[k] >= 0) copy<1>(to + single_to[k], plane + single[k]);
+      const int element = single_to[k];
+      if (single[k] >= 0) copy<1>(address + element * NBYTES, to + element, plane + single[k]);
     }
   }
+  // `address` is that of `to`.
   template <int N>
-  __device__ __forceinline__ static void copy(stored *to, const stored *elements) {
+  __device__ __forceinline__ static void copy(unsigned address, stored *to,
+                                              const stored *elements) {
     if constexpr (N * NBYTES >= 4) {
-      cp_async<N * NBYTES>(shared_address(to), elements, N * NBYTES);
+      cp_async<N * NBYTES>(address, elements, N * NBYTES);
     } else {
       static_assert(N == 1, "cp.async copies 4 bytes at least");
       *to = *elements;
