@@ -27,11 +27,9 @@ local SUGGESTED = {}
 
 local function suggest_warpgroups(bm, bn, stages, condition, more)
   local where = "dev_cc == 90 and dtype ~= 'f64' and ceildiv(m, " .. bm .. ") * ceildiv(n, " .. bn .. ")" .. condition
-  -- An aligned C that is read, aligned operands, and others, which are packed.
-  for _, how in ipairs { { " and beta_is ~= '0'", "map", "early" }, { "", "threads", "early" },
-    { "", "threads", "in_order" } } do
-    local one = { when = where .. how[1], ALG = "wgmma", BM = bm, BN = bn, GROUPS = bn // 64, WGMMA_STAGES = stages,
-      READ_C = how[2], START = how[3] }
+  for _, read in ipairs { "map", "threads" } do -- the latter where C is not aligned
+    local one = { when = where .. (read == "map" and " and beta_is ~= '0'" or ""), ALG = "wgmma", BM = bm, BN = bn,
+      GROUPS = bn // 64, WGMMA_STAGES = stages, READ_C = read, START = "early" }
     for name, value in pairs(more or {}) do one[name] = value end
     SUGGESTED[#SUGGESTED + 1] = one
   end
@@ -329,7 +327,6 @@ local WGMMA = {
     { "TAIL > 1 needs SPLITK=1 and a last round of few tiles, long along k",
       "TAIL == 1 or SPLITK == 1 and CLUSTERS * BLOCKS > dev_sms * MINBLOCKS and " .. LAST_ROUND .. " > 0 and "
         .. LAST_ROUND .. " * TAIL <= dev_sms * MINBLOCKS // BLOCKS and TAIL * 256 <= k" },
-    { "START=early needs operands that no launch before packs", "not (EARLY and PACKED)" },
     { "READ_C=map needs an aligned C", "READ_C == 'threads' or not PACKED" },
     { "READ_C=map needs a beta that is not 0", "READ_C == 'threads' or beta_is ~= '0'", advice = "search" },
     { "CLUSTER needs a second tile to share copies with",
@@ -341,7 +338,7 @@ local WGMMA = {
     { "packed_b", "dtype", "sel(PACKED, PACKED_LDB * " .. B_COLUMNS .. ", 0)" },
   },
   stages = {
-    { kernel = "gemm_pack", when = "PACKED", block = 256,
+    { kernel = "gemm_pack", when = "PACKED", block = 256, early = "EARLY",
       grid = { "ceildiv(max(PACKED_LDA, PACKED_LDB), 256)",
         "min(65535, ceildiv(max(" .. A_COLUMNS .. ", " .. B_COLUMNS .. "), 8))", 2 },
       args = { { "i32", A_EXTENT }, { "i32", A_COLUMNS }, "A", "lda", "packed_a", { "i32", B_EXTENT },

@@ -2,6 +2,7 @@
 // bytes, for tensor maps, which need that: columns one after the other, each from a multiple of 16 bytes on.
 #pragma once
 #include "lanes.cuh"
+#include "pdl.cuh"
 
 struct packing {
   int rows, columns;
@@ -37,8 +38,9 @@ extern "C" __global__ void __launch_bounds__(256)
     gemm_pack(int a_rows, int a_columns, const stored *A, long long lda, stored *packed_a,
               int b_rows, int b_columns, const stored *B, long long ldb, stored *packed_b) {
   griddepcontrol_launch_dependents();
-  const packing x = blockIdx.z == 0 ? packing{a_rows, a_columns, A, lda, packed_a}
-                                    : packing{b_rows, b_columns, B, ldb, packed_b};
+  const int zero = pdl_wait();
+  const packing x = blockIdx.z == 0 ? packing{a_rows, a_columns, A + zero, lda, packed_a}
+                                    : packing{b_rows, b_columns, B + zero, ldb, packed_b};
   const int row = (blockIdx.x * 32 + threadIdx.x % 32) * 8;
   const long long ld = (x.rows + 7ll) / 8 * 8;
   if (row >= x.rows) return;
