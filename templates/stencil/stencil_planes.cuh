@@ -127,6 +127,7 @@ struct async_planes {
     cp_async_commit();
   }
   __device__ __forceinline__ void wait(int) { cp_async_wait<PREFETCH - 1>(); }
+  __device__ __forceinline__ void release() const {}
   __device__ __forceinline__ void finish() { cp_async_wait<0>(); }
 };
 
@@ -175,10 +176,11 @@ struct tensor_planes {
              barrier);
   }
   __device__ __forceinline__ void wait(int slot) {
-    fence_proxy_async();  // copies stay behind the reads of what they overwrite
     mbarrier_wait(barriers + 8 * slot, phase);
     if (slot == PREFETCH) phase ^= 1;
   }
+  // Copies stay behind the reads of what they overwrite. (The fence also waits for stores: it comes before them.)
+  __device__ __forceinline__ void release() const { fence_proxy_async(); }
   __device__ __forceinline__ void finish() {}
 };
 

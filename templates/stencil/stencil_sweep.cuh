@@ -364,6 +364,7 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
     } else {
       iterate<false>(s, c, at, p, m, plane, from, rows + half, warp, lane);
     }
+    if (row == CHUNK - 1) planes.release();
     put_plane(p, field, x, y, m - TSTEPS * R - (TSTEPS - 1), s.v[TSTEPS - 1], out);
     if (++row == CHUNK) {
       row = 0;
