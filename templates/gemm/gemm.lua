@@ -293,7 +293,7 @@ local WGMMA = {
     { "SMEM", "WGMMA_STAGES * 128 * (BM + BN) + GROUPS * PANELS * 8192 + WGMMA_STAGES * 16 + 1024"
       .. " + sel(READ_C == 'map', GROUPS * PANELS * 32, 0)" },
     -- The registers a block has at its launch, REGISTERS per thread, are redistributed.
-    { "REGISTERS", "65536 // (THREADS * MINBLOCKS) // 8 * 8" },
+    { "REGISTERS", "65536 // max(1, THREADS * MINBLOCKS) // 8 * 8" },
     { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
     { "MULTIPLIER_REGISTERS",
       "sel(GROUPS == 1, min(REGISTERS, 255), ((GROUPS + 1) * REGISTERS - LOADER_REGISTERS) // GROUPS // 8 * 8)" },
