@@ -34,7 +34,7 @@ __device__ __forceinline__ void add(number (&sum)[OUT_X], const line &from, taps
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, TAPS_ARGUMENT, stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS, stored *__restrict__ y) {
   const line from = {nx, x + pdl_wait()};
 @ if FILTER == "shared" then
   place_taps(f, threadIdx.x, BLOCK);

@@ -114,7 +114,7 @@ __device__ __forceinline__ void put_tile(const number (&sum)[OUT_X], stored *y, 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, TAPS_ARGUMENT, stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS, stored *__restrict__ y) {
   const line from = {nx, x + pdl_wait()};
   const int first = blockIdx.x * (BLOCK * OUT_X);
   const int begin = first - BEFORE - SHIFT;

@@ -4,7 +4,7 @@
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
     conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx,
-           TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   __shared__ number elements[BLOCK_Y][BLOCK_X + PAD];
   const tile_origin tile = find_tile<BLOCK_X, BLOCK_Y>(mx);
   const int i = threadIdx.x, j = threadIdx.y;

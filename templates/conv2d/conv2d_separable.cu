@@ -28,7 +28,7 @@ __device__ __forceinline__ number tap_down(down_given fy, int j) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
-    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, TAPS_ARGUMENT,
+    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, ARGUMENT_OF_TAPS,
            DOWN_ARGUMENT, stored *__restrict__ y, long long ldy) {
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx);
   const int column = tile.column + threadIdx.x * OUT_X, row = tile.row + threadIdx.y * OUT_Y;

@@ -6,7 +6,7 @@ constexpr int ACROSS = BLOCK_X - 2 * RX, DOWN = BLOCK_Y - 2 * RY;  // results
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
     conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx,
-           TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   __shared__ number elements[BLOCK_Y][BLOCK_X + PAD];
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx);
   const int i = threadIdx.x, j = threadIdx.y;

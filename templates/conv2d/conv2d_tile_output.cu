@@ -7,7 +7,7 @@ constexpr int TILE_X = ACROSS + 2 * RX, TILE_Y = DOWN + 2 * RY, PITCH = TILE_X +
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y)
     conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx,
-           TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   number *elements = reinterpret_cast<number *>(memory);
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx);

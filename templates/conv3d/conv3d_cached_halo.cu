@@ -4,7 +4,7 @@
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y *BLOCK_Z)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, const stored *__restrict__ x,
-           long long ldx, TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           long long ldx, ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   __shared__ number elements[BLOCK_Z][BLOCK_Y][BLOCK_X + PAD];
   const result to = {mx, my, mz, y, ldy};
   const int i = threadIdx.x, j = threadIdx.y, k = threadIdx.z;

@@ -102,7 +102,7 @@ __device__ __forceinline__ void add_rows(const stored *plane, window &w, const f
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, int depth, const stored *__restrict__ x,
-           long long ldx, TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           long long ldx, ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   const volume from = {nx, ny, nz, x + pdl_wait(), ldx};
   const filter taps(f);

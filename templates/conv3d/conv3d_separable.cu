@@ -38,7 +38,7 @@ __device__ __forceinline__ number tap_deep(const tap *fz, int k) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, int depth, const stored *__restrict__ x, long long ldx,
-           TAPS_ARGUMENT, DOWN_ARGUMENT, DEEP_ARGUMENT, stored *__restrict__ y,
+           ARGUMENT_OF_TAPS, DOWN_ARGUMENT, DEEP_ARGUMENT, stored *__restrict__ y,
            long long ldy) {
   extern __shared__ uint4 memory[];
   const volume from = {nx, ny, nz, x + pdl_wait(), ldx};

@@ -7,7 +7,7 @@ constexpr int ACROSS = BLOCK_X - 2 * RX, DOWN = BLOCK_Y - 2 * RY,
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X *BLOCK_Y *BLOCK_Z)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, const stored *__restrict__ x,
-           long long ldx, TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           long long ldx, ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   __shared__ number elements[BLOCK_Z][BLOCK_Y][BLOCK_X + PAD];
   const result to = {mx, my, mz, y, ldy};
   const place tile = find_tile<ACROSS, DOWN>(to, DEPTH);

@@ -8,7 +8,7 @@ constexpr int PITCH = TILE_X + PAD, THREADS = BLOCK_X * BLOCK_Y * BLOCK_Z;
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     conv3d(int nx, int ny, int nz, int mx, int my, int mz, const stored *__restrict__ x,
-           long long ldx, TAPS_ARGUMENT, stored *__restrict__ y, long long ldy) {
+           long long ldx, ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   number *elements = reinterpret_cast<number *>(memory);
   const result to = {mx, my, mz, y, ldy};

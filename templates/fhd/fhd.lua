@@ -23,7 +23,7 @@ end
 local PREPARE = { kernel = "prepare", when = "PACK and m > 0", grid = "ceildiv(m, 256)", block = 256,
   args = { "m", "kx", "ky", "kz", "r", "i", "rd", "id", "packed" } }
 local FINISH = { kernel = "finish", when = "SPLIT == 'two_launch' and ROWS > 1 and ANY",
-  grid = "ceildiv(N, 256)", block = 256, args = { { "i64", "N" }, { "i32", "ROWS" }, "partial", "re", "im" } }
+  grid = "ceildiv(COUNT, 256)", block = 256, args = { { "i64", "COUNT" }, { "i32", "ROWS" }, "partial", "re", "im" } }
 
 -- Copies a chunk of a plane of samples to constant memory, from what `prepare` wrote or from an argument.
 local function constants(to, plane, from)
@@ -65,7 +65,7 @@ local SCATTER = {
   },
 }
 local GATHER = {
-  derive = { { "COLUMNS", "sel(TRIG == 'rotate', ceildiv(" .. RUNS .. ", GROUP), ceildiv(N, GROUP * VOXELS))" },
+  derive = { { "COLUMNS", "sel(TRIG == 'rotate', ceildiv(" .. RUNS .. ", GROUP), ceildiv(COUNT, GROUP * VOXELS))" },
     ROWS },
   require = {
     { "TRIG=rotate needs places=grid and VOXELS >= 4", "TRIG ~= 'rotate' or places == 'grid' and VOXELS >= 4" },
@@ -133,7 +133,7 @@ end
 for _, trig in ipairs { "hardware", "polynomial" } do -- the hardware's where it is valid
   for _, run in ipairs { { 16, 2, "nx > 8" }, { 8, 4, "nx > 4" }, { 4, 8, "nx > 1" } } do
     local function on_grid(size, parts, blocks)
-      suggest("places == 'grid' and " .. run[3] .. " and N " .. size, { ALG = "factors", TRIG = trig, VOXELS = run[1],
+      suggest("places == 'grid' and " .. run[3] .. " and COUNT " .. size, { ALG = "factors", TRIG = trig, VOXELS = run[1],
         LINES = run[2], PARTS = parts, BLOCK = 128, CHUNK = 128, UNROLL = run[2] < 8 and 2 or 1, SPLIT = "two_launch",
         BLOCKS = blocks })
     end
@@ -145,15 +145,15 @@ for _, trig in ipairs { "hardware", "polynomial" } do -- the hardware's where it
 end
 for _, trig in ipairs { "mixed", "polynomial" } do
   -- blocks that are on the device at once, or so many that it hardly matters when the last ones end
-  for _, work in ipairs { { " and N * m <= 2^27", 4 }, { "", 32 } } do
-    suggest("N <= 8" .. work[1], { TRIG = "hardware", VOXELS = 1, PARTS = 64, BLOCKS = work[2] })
-    suggest("N <= 8" .. work[1], { TRIG = "polynomial", VOXELS = 1, PARTS = 64, BLOCKS = work[2] })
-    suggest("N <= 64" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 8, BLOCKS = work[2] })
-    suggest("N <= 2048" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 4, BLOCKS = work[2] })
-    suggest("N <= 2^15" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 2, BLOCKS = work[2] })
+  for _, work in ipairs { { " and COUNT * m <= 2^27", 4 }, { "", 32 } } do
+    suggest("COUNT <= 8" .. work[1], { TRIG = "hardware", VOXELS = 1, PARTS = 64, BLOCKS = work[2] })
+    suggest("COUNT <= 8" .. work[1], { TRIG = "polynomial", VOXELS = 1, PARTS = 64, BLOCKS = work[2] })
+    suggest("COUNT <= 64" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 8, BLOCKS = work[2] })
+    suggest("COUNT <= 2048" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 4, BLOCKS = work[2] })
+    suggest("COUNT <= 2^15" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 2, BLOCKS = work[2] })
   end
-  suggest("N <= 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 32 })
-  suggest("N > 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 64 })
+  suggest("COUNT <= 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 32 })
+  suggest("COUNT > 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 64 })
 end
 
 -- The last step of the text, with the hardware's sines where they are valid.
@@ -237,7 +237,7 @@ return {
   },
 
   derive = {
-    { "N", N },
+    { "COUNT", N },
     { "POLAR", "MU == 'polar'" },
     { "REAL", "1 == 0" },  -- Mu is
     { "ADDS", "1 == 1" },  -- to what is in re and im
@@ -248,19 +248,19 @@ return {
     { "RECORD", "sel(MU == 'polar', 16, 12)" }, -- bytes
     { "GROUP", "BLOCK // PARTS" }, -- threads with the same samples
     { "CHUNKS", "sel(SAMPLES == 'constant', max(1, ceildiv(m, CHUNK)), 1)" },
-    { "ANY", "N > 0 and m > 0" },
+    { "ANY", "COUNT > 0 and m > 0" },
   },
 
   require = {
     { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
     { "PARTS exceeds BLOCK", "PARTS <= BLOCK" },
-    { "there are more than 2^36 voxels", "N <= 2^36" },
+    { "there are more than 2^36 voxels", "COUNT <= 2^36" },
     { "TRIG=hardware and mixed need accuracy=fast", "TRIG ~= 'hardware' and TRIG ~= 'mixed' or accuracy == 'fast'" },
     { "SHARE is not less than VOXELS", "TRIG ~= 'mixed' or SHARE < VOXELS" },
     { "FISSION=0 computes Mu from what is given: MU=cartesian and LAYOUT=soa",
       "FISSION == 1 or MU == 'cartesian' and LAYOUT == 'soa'" },
     { "reproducible=run excludes atomics", "SPLIT ~= 'atomic' or reproducible == 'any'" },
-    { "a block has twice as many voxels as there are", "VOXELS == 1 or (VOXELS // 2) * GROUP < max(N, 64)",
+    { "a block has twice as many voxels as there are", "VOXELS == 1 or (VOXELS // 2) * GROUP < max(COUNT, 64)",
       advice = true },
     { "CHUNK is at least twice the samples", "CHUNK <= 256 or CHUNK // 2 < m", advice = "search" },
   },
@@ -276,7 +276,7 @@ return {
 
   workspace = {
     { "packed", "f32", "sel(PACK, 5 * m, 0)" },
-    { "partial", "f32", "sel(SPLIT == 'two_launch' and ROWS > 1, 2 * N * ROWS, 0)" },
+    { "partial", "f32", "sel(SPLIT == 'two_launch' and ROWS > 1, 2 * COUNT * ROWS, 0)" },
   },
 
   reference = {

@@ -38,16 +38,16 @@ __device__ __forceinline__ number tap_at(const tap *f, int i) {
 @ end
 }
 
-// The filter as an argument of kernels, TAPS_ARGUMENT, and of functions.
+// The filter as an argument of kernels, ARGUMENT_OF_TAPS, and of functions.
 @ if FILTER == "parameter" then
 struct taps_by_value {
   tap at[TAPS];
 };
-#define TAPS_ARGUMENT const __grid_constant__ taps_by_value f
+#define ARGUMENT_OF_TAPS const __grid_constant__ taps_by_value f
 using taps_given = const taps_by_value &;
 __device__ __forceinline__ number tap_at(taps_given f, int i) { return (number)f.at[i]; }
 __device__ __forceinline__ void place_taps(taps_given, int, int) {}
 @ else
-#define TAPS_ARGUMENT const tap *__restrict__ f
+#define ARGUMENT_OF_TAPS const tap *__restrict__ f
 using taps_given = const tap *;
 @ end
