@@ -152,7 +152,8 @@ local SWEEP_REQUIRE = {
   { "BLOCK exceeds the device's threads per block", "32 * WARPS <= dev_threads_block" },
   { "RESIDENT blocks exceed the registers", "REGS <= 255 and REGS * 32 * WARPS * RESIDENT <= dev_regs_sm" },
   { "a plane has more than 2^31 points", "dims == 2 or nx * ny < 2^31" },
-  { "there are more parts than a grid may have", "PARTS < 2^31" },
+  -- of every DEPTH: PARTS itself would join nearly all parameters in one condition, seconds to count the space with
+  { "there are more parts than a grid may have", "ACROSS * LENGTH < 2^31" },
 }
 local COPY_REQUIRE = {
   { "cp.async of 16 bytes needs rows that are aligned to 16 bytes", "COPY == 'vec' or WHOLE_ROWS" },
