@@ -185,10 +185,10 @@ for _, vec in ipairs { 4, 2, 1 } do
   suggest(aligned .. " and MX * MY > 2^17 and TAPS <= 9",
     { ALG = "register", SUMS = "stay", FILTER = "global", BLOCK_X = 16, BLOCK_Y = 8, OUT_X = 4, OUT_Y = 2, UNROLL = 8,
       READ = "nc", VEC = vec })
-  for _, size in ipairs { { 8, 22 }, { 4, 20 }, { 2, 17 } } do
+  for _, size in ipairs { { 8, 26 }, { 4, 20 }, { 2, 17 } } do
     local rows, large = size[1], aligned .. " and MX * MY > 2^" .. size[2]
     suggest(large .. " and TAPS <= 49", { ALG = "register", SUMS = "whole", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4,
-      OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec, PREFETCH = rows == 8 and 1 or 0 })
+      OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
     suggest(large .. " and TAPS <= 225 and " .. rows .. " <= 4", { ALG = "register", SUMS = "whole", FILTER = "constant",
       BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
   end
