@@ -152,8 +152,11 @@ for _, trig in ipairs { "mixed", "polynomial" } do
     suggest("COUNT <= 2048" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 4, BLOCKS = work[2] })
     suggest("COUNT <= 2^15" .. work[1], { TRIG = trig, VOXELS = 4, UNROLL = 2, PARTS = 2, BLOCKS = work[2] })
   end
-  suggest("COUNT <= 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 32 })
-  suggest("COUNT > 2^19", { TRIG = trig, VOXELS = 4, UNROLL = 2, SPLIT = "two_launch", BLOCKS = 64 })
+  local many = trig == "mixed" and { 8, 2 } or { 4, 1 }
+  for _, size in ipairs { { "COUNT <= 2^19", 32 }, { "COUNT > 2^19", 64 } } do
+    suggest(size[1], { TRIG = trig, VOXELS = many[1], SHARE = many[2], UNROLL = 2, CHUNK = many[1] == 8 and 512 or 256,
+      PARTS = many[2], SPLIT = "two_launch", BLOCKS = size[2] })
+  end
 end
 
 -- The last step of the text, with the hardware's sines where they are valid.
