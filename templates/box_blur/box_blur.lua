@@ -25,16 +25,21 @@ end
 -- For sizes without a tuned result: packed sums where the radius is small; tensor cores, with as many warps as fill the
 -- device and strips as long as that leaves; wider windows slide, and those of single precision are separated.
 local SUGGESTED = {}
-for _, r in ipairs { { 1, 4, 24 }, { 2, 4, 16 }, { 4, 2, 16 } } do
-  local function packed(more, words, strip, resident)
-    SUGGESTED[#SUGGESTED + 1] = { when = ("width * height > %d and radius <= %d"):format(more, r[1]), ALG = "packed",
-      BLOCK = 128, WORDS = words, STRIP = strip, STORE = more > 0 and "streaming" or "plain", RESIDENT = resident }
-  end
-  packed(2^24, r[2], 32, r[3])
-  packed(2^21, 2, 16, 16)
-  packed(2^21, 1, 16, 16)
-  packed(0, 1, 8, 16)
+-- Found on an H200.
+local function packed(more, most, words, strip, resident)
+  SUGGESTED[#SUGGESTED + 1] = { when = ("width * height > %d and radius <= %d"):format(more, most), ALG = "packed",
+    BLOCK = 128, WORDS = words, STRIP = strip, STORE = more > 2^21 and "streaming" or "plain", RESIDENT = resident }
 end
+SUGGESTED[#SUGGESTED + 1] = { when = "width * height <= 2^18 and radius <= 2", ALG = "shared", BLOCK_X = 16, BLOCK_Y = 32 }
+packed(2^24, 2, 4, 32, 20)
+packed(2^22, 2, 2, 16, 8)
+packed(2^22, 2, 1, 16, 16)
+SUGGESTED[#SUGGESTED + 1] = { when = "width * height > 2^26 and radius <= 15 and align >= 16", ALG = "mma", WARPS = 1,
+  STRIP = 64, ROWS = 4, AHEAD = 8, STORE = "streaming", RESIDENT = 16 }
+SUGGESTED[#SUGGESTED + 1] = { when = "width * height > 2^22 and width * height <= 2^24 and radius <= 4 and align >= 16",
+  ALG = "mma", WARPS = 1, STRIP = 8, ROWS = 4, AHEAD = 0, STORE = "streaming", RESIDENT = 20 }
+packed(0, 4, 1, 8, 16)
+SUGGESTED[#SUGGESTED].when = "width * height <= 2^22 and radius <= 4"
 -- Strips of the other forms take as long as a strip does, however small the image is.
 SUGGESTED[#SUGGESTED + 1] = { when = "width * height * (2 * radius + 1)^2 <= 2^24 and radius <= 15", ALG = "direct", BLOCK_X = 32,
   BLOCK_Y = 4 }

@@ -229,6 +229,8 @@ found(DEEP .. " and order == 1 and steps > 1", { ALG = "temporal", TSTEPS = 2, V
 found(DEEP .. " and order == 1", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 4, Z_DEPTH = 16 })
 found(DEEP .. " and order == 2", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 2, Z_DEPTH = 0,
   WAVES = 16, STORE = "streaming" })
+found(DEEP .. " and order == 3", { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 4, PREFETCH = 3, RESIDENT = 2, Z_DEPTH = 0,
+  WAVES = 8, COPY = "cg16" })
 found(DEEP .. " and order == 4", { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 1, Z_DEPTH = 0,
   WAVES = 4 })
 found("dims == 3 and shape == 'box' and order == 1 and NBYTES == 4 and steps == 1", { ALG = "temporal", VEC = 2, ITEMS = 8,
