@@ -182,7 +182,7 @@ const volatile sig_atomic_t *cli_catch_signals(void);
 const volatile sig_atomic_t *cli_stop_flag(void);
 
 /* cli_limit_time -- for verbs that run kernels in this process: the same flag, which --timeout SEC
- * sets too; where nobody looks at it, the program ends two seconds later */
+ * sets too; where a kernel or a compiler does not look at it, the program ends two seconds later */
 int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e);
 /* cli_time_is_up -- has --timeout set the flag? */
 bool cli_time_is_up(void);

@@ -10,12 +10,16 @@
 
 enum { GRACE_SEC = 2 };
 
-static volatile sig_atomic_t stop_flag, is_time_up;
-static bool is_catching;
+static volatile sig_atomic_t stop_flag, is_time_up, is_ending;
+static bool is_catching, runs_kernels;
 
 static void on_signal(int number) {
   stop_flag = 1;
   signal(number, SIG_DFL); /* the second one ends the program */
+  if (runs_kernels) {
+    is_ending = 1;
+    alarm(GRACE_SEC);
+  }
 }
 
 const volatile sig_atomic_t *cli_catch_signals(void) {
@@ -28,25 +32,26 @@ const volatile sig_atomic_t *cli_catch_signals(void) {
 
 /* A compiler or a GPU's kernel does not look at the flag. */
 static void on_alarm(int number) {
-  static const char text[] = "autotune: stopped at the end of --timeout\n";
+  static const char late[] = "autotune: stopped at the end of --timeout\n";
+  static const char interrupted[] = "autotune: interrupted\n";
   (void)number;
-  if (is_time_up) {
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(1);
+  if (is_ending) {
+    (void)!(is_time_up ? write(STDERR_FILENO, late, sizeof late - 1)
+                       : write(STDERR_FILENO, interrupted, sizeof interrupted - 1));
+    _exit(is_time_up ? 1 : 130);
   }
-  stop_flag = is_time_up = 1;
+  stop_flag = is_time_up = is_ending = 1;
   alarm(GRACE_SEC);
 }
 
 int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e) {
   struct sigaction action = {.sa_handler = on_alarm};
   int64_t sec;
+  sigaction(SIGALRM, &action, NULL);
+  runs_kernels = true;
   *stop = cli_catch_signals();
   TRY(cli_timeout(c, 1000000, &sec, e));
-  if (sec) {
-    sigaction(SIGALRM, &action, NULL);
-    alarm((unsigned)sec);
-  }
+  alarm((unsigned)sec);
   return 0;
 }
 
