@@ -97,8 +97,8 @@ awk 'BEGIN {
   print "//@ kernel k; grid 1; block B; param B = 32,64; arg y:f32[64]:out\n#ifndef B\n#define B 32\n#endif\n__global__ void k(float *y) {\nfloat x = threadIdx.x;"
   for (i = 0; i < 40000; i++) printf "if (x > %d) x = x * y[%d] + %d;\n", i, i % 64, i
   print "y[threadIdx.x] = x;\n}"
-}' >"$folder/long.cu"
-refuses 124 "autotune: interrupted" timeout -k 20 1 $autotune check "$folder/long.cu"
+}' >"$folder/slow.cu"
+refuses 124 "autotune: interrupted" timeout -k 20 1 $autotune check "$folder/slow.cu"
 
 # ---- files: a database that is none, control characters
 mkfifo "$folder/fifo"
