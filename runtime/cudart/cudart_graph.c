@@ -255,26 +255,23 @@ cudaError_t emu_cudaGraphDestroy(cudaGraph_t g) {
 }
 
 cudaError_t emu_cudaGraphClone(cudaGraph_t *copy, cudaGraph_t g) {
-  CUDART_NEEDS(copy);
+  CUDART_NEEDS(copy && g);
   CUDART_ENTER(c);
-  *copy = g ? cudart_graph_copy(c, g) : NULL;
-  return cudart_leave(c, !g      ? cudaErrorInvalidValue
-                         : *copy ? cudaSuccess
-                                 : cudaErrorMemoryAllocation);
+  *copy = cudart_graph_copy(c, g);
+  return cudart_leave(c, *copy ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 
 cudaError_t emu_cudaGraphNodeFindInClone(cudaGraphNode_t *found, cudaGraphNode_t origin,
                                          cudaGraph_t copy) {
+  CUDART_NEEDS(found && copy && origin);
   CUDART_ENTER(c);
-  *found = copy && origin ? cudart_graph_find(copy, origin) : NULL;
+  *found = cudart_graph_find(copy, origin);
   return cudart_leave(c, *found ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t emu_cudaGraphDestroyNode(cudaGraphNode_t node) {
+  CUDART_NEEDS(node);
   CUDART_ENTER(c);
-  if (!node) {
-    return cudart_leave(c, cudaErrorInvalidValue);
-  }
   cudaGraph_t g = node->graph;
   size_t kept = 0;
   for (size_t i = 0; i < g->nodes.n; i++) {
@@ -290,19 +287,16 @@ cudaError_t emu_cudaGraphDestroyNode(cudaGraphNode_t node) {
 }
 
 cudaError_t emu_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *type) {
-  if (node) {
-    *type = node->work.type;
-  }
-  return node ? cudaSuccess : cudaErrorInvalidValue;
+  CUDART_NEEDS(node && type);
+  *type = node->work.type;
+  return cudaSuccess;
 }
 
 /* An address of the device: kernels set the word through it. */
 cudaError_t emu_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *handle, cudaGraph_t g,
                                                  unsigned value, unsigned flags) {
+  CUDART_NEEDS(handle && g);
   CUDART_ENTER(c);
-  if (!g) {
-    return cudart_leave(c, cudaErrorInvalidValue);
-  }
   cudart_condition *x = calloc(1, sizeof *x);
   err e = {0};
   if (!x || !array_reserve(&g->conditions, g->n_conditions + 1, &g->conditions_room, sizeof x) ||

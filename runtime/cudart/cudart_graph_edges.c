@@ -84,12 +84,6 @@ static void put(list *l, cudaGraphNode_t first, cudaGraphNode_t second) {
   l->n++;
 }
 
-/* asking for NULL */
-#define ASK_OF(handle)                                                                             \
-  if (!(handle)) {                                                                                 \
-    return cudaErrorInvalidValue;                                                                  \
-  }
-
 static cudaError_t end(const list *l, size_t *n, void *data) {
   enum { EDGE_NBYTES = 8 };
   const bool filled = l->first || l->second;
@@ -109,7 +103,7 @@ static cudaError_t end(const list *l, size_t *n, void *data) {
 }
 
 cudaError_t emu_cudaGraphGetNodes(cudaGraph_t g, cudaGraphNode_t *nodes, size_t *n) {
-  ASK_OF(g);
+  CUDART_NEEDS(g && n);
   list l = {nodes, NULL, *n, 0};
   for (size_t i = 0; i < g->nodes.n; i++) {
     put(&l, g->nodes.p[i], NULL);
@@ -118,7 +112,7 @@ cudaError_t emu_cudaGraphGetNodes(cudaGraph_t g, cudaGraphNode_t *nodes, size_t 
 }
 
 cudaError_t emu_cudaGraphGetRootNodes(cudaGraph_t g, cudaGraphNode_t *nodes, size_t *n) {
-  ASK_OF(g);
+  CUDART_NEEDS(g && n);
   list l = {nodes, NULL, *n, 0};
   for (size_t i = 0; i < g->nodes.n; i++) {
     if (!g->nodes.p[i]->before.n) {
@@ -130,7 +124,7 @@ cudaError_t emu_cudaGraphGetRootNodes(cudaGraph_t g, cudaGraphNode_t *nodes, siz
 
 cudaError_t emu_edges_13(cudaGraph_t g, cudaGraphNode_t *from, cudaGraphNode_t *to, void *data,
                          size_t *n) {
-  ASK_OF(g);
+  CUDART_NEEDS(g && n);
   list l = {from, to, *n, 0};
   for (size_t i = 0; i < g->nodes.n; i++) {
     const cudaGraphNode_t node = g->nodes.p[i];
@@ -147,7 +141,7 @@ cudaError_t emu_edges_12(cudaGraph_t g, cudaGraphNode_t *from, cudaGraphNode_t *
 
 cudaError_t emu_dependencies_13(cudaGraphNode_t node, cudaGraphNode_t *before, void *data,
                                 size_t *n) {
-  ASK_OF(node);
+  CUDART_NEEDS(node && n);
   list l = {before, NULL, *n, 0};
   for (size_t i = 0; i < node->before.n; i++) {
     put(&l, node->before.p[i], NULL);
@@ -160,7 +154,7 @@ cudaError_t emu_dependencies_12(cudaGraphNode_t node, cudaGraphNode_t *before, s
 }
 
 cudaError_t emu_dependents_13(cudaGraphNode_t node, cudaGraphNode_t *after, void *data, size_t *n) {
-  ASK_OF(node);
+  CUDART_NEEDS(node && n);
   list l = {after, NULL, *n, 0};
   for (size_t i = 0; i < node->graph->nodes.n; i++) {
     if (cudart_nodes_have(&node->graph->nodes.p[i]->before, node)) {

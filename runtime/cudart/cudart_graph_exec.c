@@ -8,12 +8,10 @@
 
 static cudaError_t instantiate(cudaGraphExec_t *out, cudaGraph_t g, unsigned long long flags) {
   CUDART_NEEDS(out);
-  CUDART_ENTER(c);
-  cudaGraphExec_t exec = g ? calloc(1, sizeof *exec) : NULL;
   *out = NULL;
-  if (!g) {
-    return cudart_leave(c, cudaErrorInvalidValue);
-  }
+  CUDART_NEEDS(g);
+  CUDART_ENTER(c);
+  cudaGraphExec_t exec = calloc(1, sizeof *exec);
   if (exec) {
     *exec = (struct CUgraphExec_st){cudart_graph_copy(c, g), flags};
   }
@@ -48,8 +46,9 @@ cudaError_t emu_cudaGraphInstantiateWithParams(cudaGraphExec_t *exec, cudaGraph_
 }
 
 cudaError_t emu_cudaGraphExecGetFlags(cudaGraphExec_t exec, unsigned long long *flags) {
-  *flags = exec ? exec->flags : 0;
-  return exec ? cudaSuccess : cudaErrorInvalidValue;
+  CUDART_NEEDS(exec && flags);
+  *flags = exec->flags;
+  return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphExecDestroy(cudaGraphExec_t exec) {
@@ -99,8 +98,9 @@ cudaError_t emu_cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
 
 cudaError_t emu_cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
                                         unsigned enabled) {
+  CUDART_NEEDS(exec && node);
   CUDART_ENTER(c);
-  cudaGraphNode_t own = exec && node ? cudart_graph_find(exec->graph, node) : NULL;
+  cudaGraphNode_t own = cudart_graph_find(exec->graph, node);
   if (own) {
     own->disabled = !enabled;
   }
@@ -109,8 +109,9 @@ cudaError_t emu_cudaGraphNodeSetEnabled(cudaGraphExec_t exec, cudaGraphNode_t no
 
 cudaError_t emu_cudaGraphNodeGetEnabled(cudaGraphExec_t exec, cudaGraphNode_t node,
                                         unsigned *enabled) {
+  CUDART_NEEDS(exec && node && enabled);
   CUDART_ENTER(c);
-  const cudaGraphNode_t own = exec && node ? cudart_graph_find(exec->graph, node) : NULL;
+  const cudaGraphNode_t own = cudart_graph_find(exec->graph, node);
   *enabled = own && !own->disabled;
   return cudart_leave(c, own ? cudaSuccess : cudaErrorInvalidValue);
 }
@@ -148,9 +149,10 @@ static cudaError_t update(cudart *c, cudaGraph_t own, cudaGraph_t g, cudaGraphNo
 
 cudaError_t emu_cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t g,
                                     cudaGraphExecUpdateResultInfo *info) {
+  CUDART_NEEDS(exec && g && info);
   cudaGraphNode_t wrong = NULL;
   CUDART_ENTER(c);
-  const cudaError_t error = exec && g ? update(c, exec->graph, g, &wrong) : cudaErrorInvalidValue;
+  const cudaError_t error = update(c, exec->graph, g, &wrong);
   *info = (cudaGraphExecUpdateResultInfo){.errorNode = wrong};
   info->result = error == cudaErrorGraphExecUpdateFailure ? cudaGraphExecUpdateErrorTopologyChanged
                  : error                                  ? cudaGraphExecUpdateError

@@ -200,62 +200,61 @@ cudaError_t emu_cudaGraphAddMemFreeNode(cudaGraphNode_t *node, cudaGraph_t g,
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-#define ASK(node, wanted)                                                                          \
-  if (!(node) || (node)->work.type != (wanted)) {                                                  \
-    return cudaErrorInvalidValue;                                                                  \
-  }
+static bool is_a(cudaGraphNode_t node, enum cudaGraphNodeType type) {
+  return node && node->work.type == type;
+}
 
 cudaError_t emu_cudaGraphKernelNodeGetParams(cudaGraphNode_t node, struct cudaKernelNodeParams *p) {
-  ASK(node, cudaGraphNodeTypeKernel);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeKernel) && p);
   *p = kernel_params(&node->work);
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node, struct cudaMemcpy3DParms *p) {
-  ASK(node, cudaGraphNodeTypeMemcpy);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeMemcpy) && p);
   *p = node->work.copy;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node, struct cudaMemsetParams *p) {
-  ASK(node, cudaGraphNodeTypeMemset);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeMemset) && p);
   *p = node->work.fill;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphHostNodeGetParams(cudaGraphNode_t node, struct cudaHostNodeParams *p) {
-  ASK(node, cudaGraphNodeTypeHost);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeHost) && p);
   *p = node->work.host;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *child) {
-  ASK(node, cudaGraphNodeTypeGraph);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeGraph) && child);
   *child = node->work.child;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
-  ASK(node, cudaGraphNodeTypeEventRecord);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeEventRecord) && event);
   *event = node->work.event;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event) {
-  ASK(node, cudaGraphNodeTypeWaitEvent);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeWaitEvent) && event);
   *event = node->work.event;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
                                                struct cudaMemAllocNodeParams *p) {
-  ASK(node, cudaGraphNodeTypeMemAlloc);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeMemAlloc) && p);
   *p = node->work.alloc;
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *freed) {
-  ASK(node, cudaGraphNodeTypeMemFree);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeMemFree) && freed);
   *(void **)freed = node->work.freed;
   return cudaSuccess;
 }
@@ -361,14 +360,14 @@ cudaError_t emu_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, voi
 
 cudaError_t emu_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID id,
                                                 const cudaLaunchAttributeValue *value) {
-  ASK(node, cudaGraphNodeTypeKernel);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeKernel) && value);
   cudart_launch_attribute(&node->work.kernel, id, value);
   return cudaSuccess;
 }
 
 cudaError_t emu_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID id,
                                                 cudaLaunchAttributeValue *value) {
-  ASK(node, cudaGraphNodeTypeKernel);
+  CUDART_NEEDS(is_a(node, cudaGraphNodeTypeKernel) && value);
   const cudart_launch *l = &node->work.kernel;
   *value = (cudaLaunchAttributeValue){0};
   if (id == cudaLaunchAttributeCooperative) {
@@ -382,8 +381,8 @@ cudaError_t emu_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, cudaLaunch
 }
 
 cudaError_t emu_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t to, cudaGraphNode_t from) {
-  ASK(to, cudaGraphNodeTypeKernel);
-  ASK(from, cudaGraphNodeTypeKernel);
+  CUDART_NEEDS(is_a(to, cudaGraphNodeTypeKernel));
+  CUDART_NEEDS(is_a(from, cudaGraphNodeTypeKernel));
   to->work.kernel.cooperative = from->work.kernel.cooperative;
   for (int k = 0; k < 3; k++) {
     to->work.kernel.cluster[k] = from->work.kernel.cluster[k];
