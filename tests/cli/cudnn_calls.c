@@ -1,5 +1,5 @@
 /* cudnn_calls.c -- the peer calls cuDNN as the template's arguments say. The library is
- * tests/fixtures/fake_cudnn.c; "device" buffers are on the host. */
+ * tests/fixtures/fakes/fake_cudnn.c; "device" buffers are on the host. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -114,19 +114,21 @@ TEST(conv2d) {
 
 TEST(what_it_can_not_do_is_said) {
   static const struct {
-    const char *problem, *reason;
-  } cases[] = {{"nx=9 border=mirror", "not mirror"},
-               {"nx=9 dtype=f16", "no convolution of f16"},
-               {"nx=9 rank=separable", "no separable filters"},
-               {"nx=3 rx=2 border=valid", "no empty convolutions"},
-               {"nx=65536 ny=65536", "in 32 bits"}};
+    const char *family, *problem, *reason;
+  } cases[] = {{"conv2d", "nx=9 border=mirror", "not mirror"},
+               {"conv2d", "nx=9 dtype=f16", "no convolution of f16"},
+               {"conv2d", "nx=9 rank=separable", "no separable filters"},
+               {"conv2d", "nx=9 taps=host", "taps=device"},
+               {"conv2d", "nx=3 rx=2 border=valid", "no empty convolutions"},
+               {"conv2d", "nx=65536 ny=65536", "in 32 bits"},
+               {"conv3d", "nx=2147352576", "in 32 bits"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     auto_template *t = NULL;
     gen_options o = {0};
     gen_problem p;
     peer it = {0};
     err e = {0};
-    assert_ok(gen_open(&o, "conv2d", &t, &e), &e);
+    assert_ok(gen_open(&o, cases[i].family, &t, &e), &e);
     assert_ok(gen_problem_parse(t, cases[i].problem, &p, &e), &e);
     assert_fails(peer_open(&peer_cudnn, t, &p, NULL, &it, &e), &e, ERR_USAGE, cases[i].reason);
     peer_close(&it);

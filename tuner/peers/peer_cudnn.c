@@ -83,9 +83,6 @@ static int check_problem(const gen_template *t, const gen_problem *p, err *e) {
   if (border && strcmp(border, "zero") && strcmp(border, "valid")) {
     return err_set(e, ERR_USAGE, "cuDNN knows border=zero and valid, not %s", border);
   }
-  if (is_word(t, p, "taps", "host")) {
-    return err_set(e, ERR_USAGE, "cuDNN has its filter in the device's memory: taps=device");
-  }
   if (is_word(t, p, "rank", "separable")) {
     return err_set(e, ERR_USAGE, "cuDNN has no separable filters");
   }
@@ -114,12 +111,12 @@ static int measure(cudnn *x, const gen_template *t, const gen_problem *p, err *e
       return err_set(e, ERR_USAGE, "cuDNN has no empty convolutions");
     }
     elements *= i == AXES - 1 ? n[X][i] + 8 : n[X][i];
+    if (elements > INT_MAX) {
+      return err_set(e, ERR_USAGE, "cuDNN counts elements in 32 bits");
+    }
     if (i >= AXES - x->axes) {
       x->pad[i - (AXES - x->axes)] = valid ? 0 : (int)r;
     }
-  }
-  if (elements > INT_MAX) {
-    return err_set(e, ERR_USAGE, "cuDNN counts elements in 32 bits");
   }
   const int64_t align = peer_number(t, p, "align", 1);
   for (int s = X; s < SIDES; s++) {
