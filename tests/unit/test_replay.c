@@ -388,7 +388,7 @@ TEST(threads_and_repetition_change_nothing) {
 
 TEST(strategies_that_learn_beat_chance) {
   err e = {0};
-  replay_curve c, first, chance;
+  replay_curve c, first = {0}, chance;
   replay_options o = usual;
   recorded *r = toy();
   o.runs = 60;
