@@ -55,43 +55,41 @@ static const setting settings[] = {
     {GRID "reach=4", BINS, 0, 2, 0},
     {GRID "reach=4", SLOTS, 0, 2, 0},
 };
-#define EACH_SETTING(s) (const setting *s = settings; s < settings + 4; s++)
+#define FOR_EACH_SETTING(s) for (const setting *s = settings; s < settings + 4; s++)
 
-/* Twice the charges are twice the energies, bit for bit; those of two kinds of charges add up. */
+/* Twice the charges are twice the energies, which are added to those that are there. */
 BED_TEST(energies_are_linear) {
   static atom a[ATOMS], other[ATOMS];
   draw_atoms(b, a);
-  for
-    EACH_SETTING(s) {
-      float once[N] = {0}, twice[N] = {0};
-      memcpy(other, a, sizeof a);
-      for (size_t i = 0; i < ATOMS; i++) {
-        other[i].q = 2 * a[i].q;
-      }
-      add_energies(b, s, a, once);
-      add_energies(b, s, other, twice);
-      add_energies(b, s, a, once); /* energies are added to */
-      for (size_t i = 0; i < N; i++) {
-        assert_true(fabsf(once[i] - twice[i]) <= 1e-4f);
-      }
+  FOR_EACH_SETTING(s) {
+    float once[N] = {0}, twice[N] = {0};
+    memcpy(other, a, sizeof a);
+    for (size_t i = 0; i < ATOMS; i++) {
+      other[i].q = 2 * a[i].q;
     }
+    add_energies(b, s, a, once);
+    add_energies(b, s, other, twice);
+    add_energies(b, s, a, once); /* energies are added to */
+    for (size_t i = 0; i < N; i++) {
+      assert_true(fabsf(once[i] - twice[i]) <= 1e-4f);
+    }
+  }
 }
 
 /* A grid that begins a step later has the energies of points a step later. */
 BED_TEST(energies_move_with_the_grid) {
   static atom a[ATOMS];
   draw_atoms(b, a);
-  for
-    EACH_SETTING(s) {
-      float here[N] = {0}, later[N] = {0};
-      setting moved = *s;
-      moved.origin = 0.5f;
-      add_energies(b, s, a, here);
-      add_energies(b, &moved, a, later);
-      for (size_t i = 0; i < N; i++) {
-        assert_true(i % NX == NX - 1 || fabsf(later[i] - here[i + 1]) <= 1e-4f);
-      }
+  FOR_EACH_SETTING(s) {
+    float here[N] = {0}, later[N] = {0};
+    setting moved = *s;
+    moved.origin = 0.5f;
+    add_energies(b, s, a, here);
+    add_energies(b, &moved, a, later);
+    for (size_t i = 0; i < N; i++) {
+      assert_true(i % NX == NX - 1 || fabsf(later[i] - here[i + 1]) <= 1e-4f);
     }
+  }
 }
 
 /* The order of atoms makes rounding errors only. */
@@ -101,15 +99,14 @@ BED_TEST(atoms_have_no_order) {
   for (size_t i = 0; i < ATOMS; i++) {
     back[i] = a[ATOMS - 1 - i];
   }
-  for
-    EACH_SETTING(s) {
-      float one[N] = {0}, other[N] = {0};
-      add_energies(b, s, a, one);
-      add_energies(b, s, back, other);
-      for (size_t i = 0; i < N; i++) {
-        assert_true(fabsf(one[i] - other[i]) <= 1e-4f);
-      }
+  FOR_EACH_SETTING(s) {
+    float one[N] = {0}, other[N] = {0};
+    add_energies(b, s, a, one);
+    add_energies(b, s, back, other);
+    for (size_t i = 0; i < N; i++) {
+      assert_true(fabsf(one[i] - other[i]) <= 1e-4f);
     }
+  }
 }
 
 /* A point on an atom is infinite, on two of opposite charges not a number, and finite if softened;
@@ -122,23 +119,22 @@ BED_TEST(points_on_atoms_are_infinite) {
   a[5] = (atom){0.5f, 0, 1, -1};
   a[33] = a[60] = (atom){2, 1.5f, 2.5f, 1};
   a[60].q = -2;
-  for
-    EACH_SETTING(s) {
-      float energy[N] = {0}, softened[N] = {0};
-      setting soft = *s;
-      soft.soften = 0.25f;
-      add_energies(b, s, a, energy);
-      add_energies(b, &soft, a, softened);
-      for (size_t i = 0; i < N; i++) {
-        const size_t x = i % NX, y = i / NX % NY, z = i / NX / NY;
-        const bool infinite = x == 1 && y == 0 && z == 2, none = x == 4 && y == 3 && z == 5;
-        assert_true(infinite ? isinf(energy[i]) && energy[i] < 0 : !isnan(energy[i]) != none);
-        assert_true(isfinite(softened[i]) && (isfinite(energy[i]) || infinite || none));
-      }
-      /* 67 atoms a distance of sqrt(3)/4 away */
-      assert_true(s->cutoff == 0 ||
-                  fabsf(energy[NX * NY + NX + 1] - 67 * 2.3094011f + 1.1547005f) < 2);
+  FOR_EACH_SETTING(s) {
+    float energy[N] = {0}, softened[N] = {0};
+    setting soft = *s;
+    soft.soften = 0.25f;
+    add_energies(b, s, a, energy);
+    add_energies(b, &soft, a, softened);
+    for (size_t i = 0; i < N; i++) {
+      const size_t x = i % NX, y = i / NX % NY, z = i / NX / NY;
+      const bool infinite = x == 1 && y == 0 && z == 2, none = x == 4 && y == 3 && z == 5;
+      assert_true(infinite ? isinf(energy[i]) && energy[i] < 0 : !isnan(energy[i]) != none);
+      assert_true(isfinite(softened[i]) && (isfinite(energy[i]) || infinite || none));
     }
+    /* 67 atoms a distance of sqrt(3)/4 away */
+    assert_true(s->cutoff == 0 ||
+                fabsf(energy[NX * NY + NX + 1] - 67 * 2.3094011f + 1.1547005f) < 2);
+  }
 }
 
 /* An energy has the same bits whatever the lines and blocks, and where bins are filled again. */
