@@ -20,14 +20,25 @@ static struct {
   atomic_bool main_ended; /* its own variables are destroyed; the program may go on without it */
   atomic_bool ending;
   atomic_int n_registered;
+  void (*interrupted)(void);
   pthread_once_t watched, entered;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .left = PTHREAD_COND_INITIALIZER,
              .watched = PTHREAD_ONCE_INIT,
              .entered = PTHREAD_ONCE_INIT};
 
+static _Thread_local size_t n_compiling_here;
+
+/* While NVRTC compiles, SIGINT and SIGTERM have its handlers, which call exit on the thread that
+ * compiles: there is nothing to wait for. */
 static void wait_for_compilations(void) {
   struct timespec until;
+  if (n_compiling_here) {
+    if (process.interrupted) {
+      process.interrupted();
+    }
+    return;
+  }
   clock_gettime(CLOCK_REALTIME, &until);
   until.tv_sec += WAIT_MOST_SEC;
   pthread_mutex_lock(&process.lock);
@@ -87,6 +98,7 @@ bool compile_exit_enter(bool behind) {
   pthread_mutex_lock(&process.lock);
   const bool goes_on = !compile_exit_began(behind);
   process.n_compiling += goes_on;
+  n_compiling_here += goes_on;
   pthread_mutex_unlock(&process.lock);
   return goes_on;
 }
@@ -94,8 +106,13 @@ bool compile_exit_enter(bool behind) {
 void compile_exit_leave(void) {
   pthread_mutex_lock(&process.lock);
   process.n_compiling--;
+  n_compiling_here--;
   pthread_cond_broadcast(&process.left);
   pthread_mutex_unlock(&process.lock);
+}
+
+void compile_exit_on_interrupt(void (*f)(void)) {
+  process.interrupted = f;
 }
 
 void compile_exit_register(void) {
