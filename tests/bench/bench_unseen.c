@@ -344,7 +344,7 @@ static void run_calls(bench *b) {
 }
 
 static void find_peer(bench *b) {
-  static const char *const names[] = {"cublas", "cub", "driver", "npp", "cudnn", "textbook"};
+  static const char *const names[] = {"cublas", "cub", "driver", "cudnn", "npp", "textbook"};
   err e = {0};
   b->peer = NULL;
   if (b->emulated || (b->vs && !strcmp(b->vs, "none"))) {
