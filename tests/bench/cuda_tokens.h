@@ -33,7 +33,7 @@ static inline const char *token_skip_blanks(const char *p) {
     } else if (token_starts(p, "//")) {
       p += strcspn(p, "\n");
     } else if (token_starts(p, "/*")) {
-      const char *end = strstr(p, "*/");
+      const char *end = strstr(p + 2, "*/");
       p = end ? end + 2 : p + strlen(p);
     } else {
       return p;
