@@ -141,9 +141,12 @@ static const void *taps(npp *x, const void *const *args, int i, int n) {
   }
   const int rc = x->d->ops->copy_in(x->d, x->turned[i], host, sizeof *host * (size_t)n, NULL, NULL);
   free(host);
+  if (rc) {
+    return NULL;
+  }
   x->known[i][x->n_known[i]] = from;
   x->n_known[i] = (x->n_known[i] + 1) % KNOWN;
-  return rc ? NULL : turned;
+  return turned;
 }
 
 static int filter_border(npp *x, const void *const *args) {
