@@ -17,7 +17,7 @@ typedef struct reader {
   symmetry half;
   int64_t n_stated; /* entries of the file */
   matrix_entry *list;
-  int64_t n, most; /* of the list */
+  int64_t n; /* of the list */
   matrix *m;
   err *e;
 } reader;
@@ -131,7 +131,7 @@ static int read_real(reader *r, const char *what, double *out) {
 
 /* ---- what comes before the entries ----------------------------------------------------------- */
 
-static int check_flavour(const reader *r) {
+static int check_header(const reader *r) {
   if (r->m->is_pattern && r->dense) {
     return fail(r, ERR_USAGE, "an array has values: pattern goes with coordinate");
   }
@@ -164,7 +164,7 @@ static int read_first_line(reader *r) {
   r->m->is_integer = field == 2;
   r->m->is_complex = field == 3;
   r->m->is_pattern = field == 4;
-  TRY(check_flavour(r));
+  TRY(check_header(r));
   return end_line(r);
 }
 
@@ -174,7 +174,6 @@ static int64_t stated_of_array(const reader *r) {
   return r->half == GENERAL ? n * r->m->columns : n * (n + (r->half == SKEW ? -1 : 1)) / 2;
 }
 
-/* An entry takes two bytes of the file at least, so that a file can't ask for more memory than that. */
 static int check_sizes(const reader *r) {
   const matrix *m = r->m;
   if (m->rows > MATRIX_MOST_ROWS || m->columns > MATRIX_MOST_ROWS) {
@@ -201,12 +200,13 @@ static int read_sizes(reader *r) {
   } else {
     TRY(read_whole(r, "the number of entries", 0, INT64_MAX, &r->n_stated));
   }
+  /* An entry takes two bytes at least: no file asks for more memory than its own size allows. */
   if (r->n_stated > (r->end - r->p) / 2) {
     return fail(r, ERR_USAGE, "the file is too short for %lld entries", (long long)r->n_stated);
   }
   TRY(end_line(r));
-  r->most = r->half == GENERAL ? r->n_stated : 2 * r->n_stated;
-  r->list = malloc((size_t)(r->most + 1) * sizeof *r->list);
+  const int64_t most = r->half == GENERAL ? r->n_stated : 2 * r->n_stated;
+  r->list = malloc((size_t)(most + 1) * sizeof *r->list);
   return r->list ? 0 : err_nomem(r->e);
 }
 

@@ -6,7 +6,7 @@
  *   2 1 0.5        row and column from 1, value (array: a value a line, column by column)
  *   3 3 1e-3
  *
- * All flavours are read: coordinate and array; real, integer, complex and pattern; general, symmetric,
+ * All headers are read: coordinate and array; real, integer, complex and pattern; general, symmetric,
  * skew-symmetric and hermitian, whose other half is added. Entries of the same place are added up.
  * src  R. F. Boisvert, R. Pozo, K. Remington, "The Matrix Market Exchange Formats", NISTIR 5935, 1996 */
 #ifndef RT_MATRIX_MARKET_H

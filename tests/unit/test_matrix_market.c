@@ -1,4 +1,4 @@
-/* test_matrix_market.c -- files of every flavour as compressed rows; what is wrong with others. */
+/* test_matrix_market.c -- files of every header as compressed rows; what is wrong with others. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static void expect(const char *text, const dense *x) {
   matrix_clear(&m);
 }
 
-#define FILE_OF(flavour) "%%MatrixMarket matrix " flavour "\n"
+#define FILE_OF(header) "%%MatrixMarket matrix " header "\n"
 
 TEST(general_matrices_are_read) {
   expect(FILE_OF("coordinate real general") "% a comment\n\n3 4 4\n3 4 -1e-3\n1 2 0.5\n"
