@@ -126,7 +126,7 @@ void joint_text(const joint_space *s, const joint_summary *of, str *out) {
   str_addf(
       out,
       "  one axis at a time from each point: %.2f x in the median, %.2f x at worst\n"
-      "  (1.20 x of fhd in Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 17.3.4)\n"
+      "  (Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, 17.3.4: 1.20 x for fhd)\n"
       "  the filter by instructions and warps leaves %zu of %zu; the best point is %s\n",
       of->by_axes_median, of->by_axes_worst, of->front, s->n - of->failed,
       joint_is_left(s, of->best) ? "among them" : "lost");
