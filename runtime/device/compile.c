@@ -10,6 +10,7 @@
 #include "compile_exit.h"
 #include "compile_include.h"
 #include "compile_log.h"
+#include "compile_signals.h"
 #include "compiler_option.h"
 #include "file.h"
 #include "nvrtc_api.h"
@@ -19,6 +20,7 @@ struct rt_compiler {
   int version;
   rt_image_store store;        /* all NULL: none */
   const atomic_bool *stopping; /* NULL: never */
+  compile_signals signals;
 };
 
 static int open_nvrtc(nvrtc_api *api, err *e) {
@@ -258,16 +260,21 @@ static bool is_stopping(const rt_compiler *c) {
 
 /* src  nvrtcSetFlowCallback */
 static int asks_to_stop(void *compiler, void *reserved) {
+  rt_compiler *c = compiler;
   (void)reserved;
   compile_exit_register();
-  return is_stopping(compiler);
+  return is_stopping(c) || compile_signals_came(&c->signals);
 }
 
 static nvrtcResult run_nvrtc(rt_compiler *c, nvrtcProgram p, const options *o) {
-  if (c->api.set_flow_callback) {
-    c->api.set_flow_callback(p, asks_to_stop, c);
+  if (!c->api.set_flow_callback) {
+    return c->api.nvrtcCompileProgram(p, o->n, o->list);
   }
-  return c->api.nvrtcCompileProgram(p, o->n, o->list);
+  c->api.set_flow_callback(p, asks_to_stop, c);
+  compile_signals_hold(&c->signals);
+  const nvrtcResult result = c->api.nvrtcCompileProgram(p, o->n, o->list);
+  compile_signals_release(&c->signals);
+  return result;
 }
 
 static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, bool minimal, rt_image *image,
@@ -328,7 +335,11 @@ static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *i
   if (!compile_exit_enter(c->stopping)) {
     return err_set(e, ERR_INTERRUPTED, "the program is ending");
   }
-  const int rc = compile_once(c, s, minimal, image, e);
+  int rc;
+  do {
+    err_clear(e);
+    rc = compile_once(c, s, minimal, image, e);
+  } while (rc && c->signals.came && !is_stopping(c));
   compile_exit_leave();
   return rc;
 }

@@ -20,7 +20,6 @@ static struct {
   atomic_bool main_ended; /* its own variables are destroyed; the program may go on without it */
   atomic_bool ending;
   atomic_int n_registered;
-  void (*interrupted)(void);
   pthread_once_t watched, entered;
 } process = {.lock = PTHREAD_MUTEX_INITIALIZER,
              .left = PTHREAD_COND_INITIALIZER,
@@ -29,14 +28,9 @@ static struct {
 
 static _Thread_local size_t n_compiling_here;
 
-/* While NVRTC compiles, SIGINT and SIGTERM have its handlers, which call exit on the thread that
- * compiles: there is nothing to wait for. */
 static void wait_for_compilations(void) {
   struct timespec until;
-  if (n_compiling_here) {
-    if (process.interrupted) {
-      process.interrupted();
-    }
+  if (n_compiling_here) { /* a signal's handler calls exit: this compilation will not go on */
     return;
   }
   clock_gettime(CLOCK_REALTIME, &until);
@@ -109,10 +103,6 @@ void compile_exit_leave(void) {
   n_compiling_here--;
   pthread_cond_broadcast(&process.left);
   pthread_mutex_unlock(&process.lock);
-}
-
-void compile_exit_on_interrupt(void (*f)(void)) {
-  process.interrupted = f;
 }
 
 void compile_exit_register(void) {

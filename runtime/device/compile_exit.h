@@ -20,8 +20,6 @@ void compile_exit_leave(void);
 /* compile_exit_register -- once NVRTC is loaded, and while it compiles: now and then, so that what it
  * has made since is destroyed later */
 void compile_exit_register(void);
-/* compile_exit_on_interrupt -- what a program does where a signal ends it in a compilation */
-void compile_exit_on_interrupt(void (*f)(void));
 /* compile_exit_began -- the program is ending */
 bool compile_exit_began(bool behind);
 

@@ -1,7 +1,10 @@
 /* test_compile.c -- CUDA text to images; needs NVRTC and no GPU. Without NVRTC only the parser of
  * logs is tested, and the other tests are skipped. */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "compile.h"
@@ -301,6 +304,37 @@ TEST(test_includes) {
     err_clear(&e);
     assert_fails(include_check(bad[i], &e), &e, ERR_COMPILE, "#include of ");
   }
+}
+
+static volatile sig_atomic_t n_signals;
+
+static void count_signal(int number) {
+  (void)number;
+  n_signals++;
+}
+
+/* NVRTC's own handlers end the program by exit. */
+BED_TEST(test_signal) {
+  auto_str text = {0};
+  const struct sigaction counting = {.sa_handler = count_signal};
+  struct sigaction before;
+  str_add(&text, "extern \"C\" __global__ void one(float *y) { float x = threadIdx.x;\n");
+  for (int i = 0; i < 600; i++) {
+    str_addf(&text, "if (x > %d) x = x * y[%d] + %d;\n", i, i % 64, i);
+  }
+  str_add(&text, "*y = x; }\n");
+  const rt_source source = {str_text(&text), 0, "compute_90", 1, 0};
+  sigaction(SIGTERM, &counting, &before);
+  const pid_t child = fork();
+  if (!child) {
+    usleep(50000);
+    _exit(kill(getppid(), SIGTERM));
+  }
+  assert_ok(rt_compile(b->c, &source, &b->a, &b->image, &b->e), &b->e);
+  waitpid(child, NULL, 0);
+  sigaction(SIGTERM, &before, NULL);
+  assert_int_equal(n_signals, 1);
+  assert_true(b->image.ptx.n > 0);
 }
 
 TEST(test_log_error) {

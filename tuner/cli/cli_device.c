@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "compile_exit.h"
 #include "emu.h"
 
 enum { GRACE_SEC = 2 };
@@ -31,19 +30,15 @@ const volatile sig_atomic_t *cli_catch_signals(void) {
   return &stop_flag;
 }
 
-static void end_now(void) {
-  static const char late[] = "autotune: stopped at the end of --timeout\n";
-  static const char interrupted[] = "autotune: interrupted\n";
-  (void)!(is_time_up ? write(STDERR_FILENO, late, sizeof late - 1)
-                     : write(STDERR_FILENO, interrupted, sizeof interrupted - 1));
-  _exit(is_time_up ? 1 : 130);
-}
-
 /* A compiler or a GPU's kernel does not look at the flag. */
 static void on_alarm(int number) {
+  static const char late[] = "autotune: stopped at the end of --timeout\n";
+  static const char interrupted[] = "autotune: interrupted\n";
   (void)number;
   if (is_ending) {
-    end_now();
+    (void)!(is_time_up ? write(STDERR_FILENO, late, sizeof late - 1)
+                       : write(STDERR_FILENO, interrupted, sizeof interrupted - 1));
+    _exit(is_time_up ? 1 : 130);
   }
   stop_flag = is_time_up = is_ending = 1;
   alarm(GRACE_SEC);
@@ -54,7 +49,6 @@ int cli_limit_time(const cli *c, const volatile sig_atomic_t **stop, err *e) {
   int64_t sec;
   sigaction(SIGALRM, &action, NULL);
   runs_kernels = true;
-  compile_exit_on_interrupt(end_now);
   *stop = cli_catch_signals();
   TRY(cli_timeout(c, 1000000, &sec, e));
   alarm((unsigned)sec);
