@@ -239,6 +239,8 @@ static int decode_movmatrix(emu_parser *p) {
   return emu_def(p, 0, 0, 4);
 }
 
+enum { WMMA_ELEMENTS = 1024 }; /* of a matrix, at most; mma has larger shapes */
+
 /* ---- wmma: fragments whose layout is ours, since PTX leaves it open ---- */
 
 /* Do the n registers from `at` on have one width and hold a lane's share of that many elements? */
@@ -316,7 +318,8 @@ static int wmma_multiply(emu_parser *p) {
   for (int i = 0; i < 4; i++) {
     total += emu_operand_count(&o[i]);
   }
-  if (c == T_none || !emu_type_bytes(a) || !emu_type_bytes(b) || !emu_type_bytes(c)) {
+  const bool large = m * k > WMMA_ELEMENTS || k * n > WMMA_ELEMENTS;
+  if (large || c == T_none || !emu_type_bytes(a) || !emu_type_bytes(b) || !emu_type_bytes(c)) {
     return emu_unsupported(p, "");
   }
   emu_insn *in;

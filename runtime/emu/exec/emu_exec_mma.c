@@ -119,50 +119,85 @@ static emu_type held_as(emu_type t) {
   return t == T_tf32 ? T_f32 : t;
 }
 
-/* addresses of one element in all lanes; the matrix and its stride are the same for all */
+/* Addresses of one element in all lanes. The matrix, whose addresses are `base`, and its stride are
+ * the same for all. */
 static void wmma_addresses(const emu_warp *w, const emu_insn *in, int element, int share,
-                           uint64_t address[32]) {
+                           const uint64_t base[32], uint64_t address[32]) {
   const int *mode = in->more->mode, each = in->more->bytes[0] / emu_type_bytes((emu_type)in->type);
   const bool by_columns = mode[2], accumulator = mode[3] == 2;
   const uint64_t stride = emu_get(emu_src(w, in->o[2]), 0, 4);
   const uint64_t size = (uint64_t)emu_type_bytes((emu_type)in->type);
-  const int line = by_columns && !accumulator ? mode[0] : mode[1];      /* a power of two */
-  const int shift = __builtin_ctz(line), first = element / each * each; /* of the register */
-  emu_addresses(w, in, 1, mode[5], in->imm, address);
-  for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    const uint64_t i = (uint64_t)(accumulator ? element + (EMU_LANES_N - 1) * first + lane * each
-                                              : lane * share + element);
-    const uint64_t outer = i >> shift, inner = i & (uint64_t)(line - 1);
-    address[lane] +=
-        (by_columns && accumulator ? inner * stride + outer : outer * stride + inner) * size;
+  const uint64_t line = (uint64_t)(by_columns && !accumulator ? mode[0] : mode[1]);
+  const int shift = __builtin_ctzll(line); /* of a power of two */
+  const int first = element / each * each; /* of the register */
+  const uint64_t from = (uint64_t)(accumulator ? element + (EMU_LANES_N - 1) * first : element),
+                 step = (uint64_t)(accumulator ? each : share);
+  const bool across = by_columns && accumulator;
+  const uint64_t outer = (across ? 1 : stride) * size, inner = (across ? stride : 1) * size;
+  for (uint64_t lane = 0; lane < EMU_LANES_N; lane++) {
+    const uint64_t i = from + lane * step;
+    address[lane] = base[lane] + (i >> shift) * outer + (i & (line - 1)) * inner;
   }
 }
 
-/* bytes of consecutive elements that a lane accesses at once */
-static int piece_of(const emu_warp *w, const emu_insn *in, int share) {
+/* bytes of consecutive elements that a lane accesses at once, a power of two */
+static int piece_of(const emu_warp *w, const emu_insn *in, int share, const uint64_t base[32]) {
   const int *mode = in->more->mode, size = emu_type_bytes((emu_type)in->type);
-  uint64_t address[32], any = emu_get(emu_src(w, in->o[2]), 0, 4) * (uint64_t)size;
+  uint64_t any = emu_get(emu_src(w, in->o[2]), 0, 4) * (uint64_t)size;
   const int most = mode[3] == 2 ? in->more->bytes[0] : PIECE;
   const int n = share * size < most ? share * size : most;
-  emu_addresses(w, in, 1, mode[5], in->imm, address);
   for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    any |= address[lane];
+    any |= base[lane];
   }
-  return (mode[3] == 2 && mode[2]) || any % (uint64_t)n ? size : n;
+  return (mode[3] == 2 && mode[2]) || (any & (uint64_t)(n - 1)) ? size : n;
 }
 
-/* moves `n` bytes of each lane, those from `from` on, between its registers and memory */
-static void move_piece(emu_warp *w, const emu_insn *in, int from, int n, uint8_t *memory[32],
-                       bool store) {
-  const int bytes = in->more->bytes[0], step = n < bytes ? n : bytes;
+typedef uint32_t four_words __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline void transpose_words(const void *const from[4], void *const to[4]) {
+  const four_words *const *f = (const four_words *const *)from;
+  four_words *const *d = (four_words *const *)to;
+  const four_words a = __builtin_shufflevector(*f[0], *f[1], 0, 4, 1, 5),
+                   b = __builtin_shufflevector(*f[0], *f[1], 2, 6, 3, 7),
+                   c = __builtin_shufflevector(*f[2], *f[3], 0, 4, 1, 5),
+                   e = __builtin_shufflevector(*f[2], *f[3], 2, 6, 3, 7);
+  *d[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  *d[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  *d[2] = __builtin_shufflevector(b, e, 0, 1, 4, 5);
+  *d[3] = __builtin_shufflevector(b, e, 2, 3, 6, 7);
+}
+
+/* moves 16 bytes of each lane between the registers ops[r] to ops[r + 3] and memory */
+static void move_words(emu_warp *w, const emu_insn *in, int r, uint8_t *memory[32], bool store) {
+  uint32_t *reg[4];
+  for (int i = 0; i < 4; i++) {
+    reg[i] = (uint32_t *)(uintptr_t)emu_src(w, in->more->ops[r + i]);
+  }
+  for (int lane = 0; lane < EMU_LANES_N; lane += 4) {
+    void *const regs[] = {reg[0] + lane, reg[1] + lane, reg[2] + lane, reg[3] + lane};
+    void *const there[] = {memory[lane], memory[lane + 1], memory[lane + 2], memory[lane + 3]};
+    transpose_words((const void *const *)(store ? regs : there), store ? there : regs);
+  }
+}
+
+/* Moves `n` bytes of each lane, those from `from` on, between its registers, the first of which is
+ * ops[at], and memory. */
+static void move_piece(emu_warp *w, const emu_insn *in, int at, int from, int n,
+                       uint8_t *memory[32], bool store) {
+  const int bytes = in->more->bytes[at], step = n < bytes ? n : bytes;
+  if (bytes == 4 && n == PIECE) {
+    move_words(w, in, at + from / 4, memory, store);
+    return;
+  }
   for (int o = 0; o < n; o += step) {
-    uint8_t *reg = (uint8_t *)emu_reg(w, in->more->ops[(from + o) / bytes]) + (from + o) % bytes;
+    const int op = in->more->ops[at + (from + o) / bytes];
+    uint8_t *reg = (uint8_t *)(uintptr_t)emu_src(w, op) + (from + o) % bytes;
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      uint8_t *at = reg + lane * bytes, *there = memory[lane] + o;
+      uint8_t *held = reg + lane * bytes, *there = memory[lane] + o;
       if (step == 4) {
-        memcpy(store ? there : at, store ? at : there, 4);
+        memcpy(store ? there : held, store ? held : there, 4);
       } else {
-        memcpy(store ? there : at, store ? at : there, (size_t)step);
+        memcpy(store ? there : held, store ? held : there, (size_t)step);
       }
     }
   }
@@ -173,21 +208,22 @@ static int wmma_move(emu_warp *w, const emu_insn *in, uint32_t mask, bool store)
   const emu_access access = store ? ACCESS_WRITE : ACCESS_READ;
   const int size = emu_type_bytes((emu_type)in->type),
             share = more->mode[0] * more->mode[1] / EMU_LANES_N;
+  uint64_t base[32], address[32];
+  uint8_t *host[32], values[32 * PIECE], *lanes[32];
   TRY(whole_warp(w, in, mask));
-  const int n = piece_of(w, in, share);
+  emu_addresses(w, in, 1, more->mode[5], in->imm, base);
+  const int n = piece_of(w, in, share, base);
+  for (int lane = 0; lane < EMU_LANES_N && store; lane++) {
+    lanes[lane] = values + lane * n;
+  }
   for (int from = 0; from < share * size; from += n) {
-    uint64_t address[32];
-    uint8_t *host[32], values[32 * PIECE], *lanes[32];
-    for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      lanes[lane] = values + lane * n;
-    }
     if (store) {
-      move_piece(w, in, from, n, lanes, true);
+      move_piece(w, in, 0, from, n, lanes, true);
     }
-    wmma_addresses(w, in, from / size, share, address);
+    wmma_addresses(w, in, from / size, share, base, address);
     TRY(emu_resolve(w, in, ~0u, more->space, address, n, access, host));
     TRY(emu_account(w, in, ~0u, more->space, address, n, access, store ? values : NULL));
-    move_piece(w, in, from, n, host, store);
+    move_piece(w, in, 0, from, n, host, store);
   }
   return RUN_ON;
 }
@@ -198,7 +234,7 @@ int exec_wmmaload(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const int n = share * emu_type_bytes((emu_type)in->type) / bytes; /* registers without copies */
   TRY(wmma_move(w, in, mask, false));
   for (int r = n; n && r < more->n; r++) {
-    memcpy(emu_reg(w, more->ops[r]), emu_reg(w, more->ops[r % n]), (size_t)bytes * EMU_LANES_N);
+    memcpy(emu_reg(w, more->ops[r]), emu_reg(w, more->ops[r - n]), (size_t)bytes * EMU_LANES_N);
   }
   return RUN_ON;
 }
@@ -208,27 +244,21 @@ int exec_wmmastore(emu_warp *w, const emu_insn *in, uint32_t mask) {
 }
 
 /* Gathers the lanes' shares of a or b: element e of a lane goes to lane * share + e, or, of one that
- * lies in memory by columns of `line` elements, a power of two, to its place by rows. */
-static void wmma_gather(const emu_warp *w, const emu_insn *in, int at, emu_type t, int share,
-                        int line, bool by_columns, double *to) {
-  const int each = in->more->bytes[at] / emu_type_bytes(held_as(t)), shift = __builtin_ctz(line);
-  const int step = by_columns ? share * EMU_LANES_N >> shift : 1;
-  double v[EMU_LANES_N * 16];
-  for (int from = 0, r = at; from < share; from += each, r++) {
-    const int n = share - from < each ? share - from : each;
-    emu_decode_register(w, in, r, t, v);
+ * lies in memory by columns of `line` elements, to its place by rows. */
+static void wmma_gather(emu_warp *w, const emu_insn *in, int at, emu_type t, int share, int line,
+                        bool by_columns, double *to) {
+  const int nbytes = share * emu_type_bytes(held_as(t)), n = share * EMU_LANES_N;
+  uint8_t bits[ROWS * COLS * sizeof(double)], *lanes[EMU_LANES_N];
+  double columns[ROWS * COLS];
+  for (int from = 0; from < nbytes; from += PIECE) {
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      const int first = lane * share + from;
-      double *d = to + (by_columns ? (first & (line - 1)) * step + (first >> shift) : first);
-      const double *s = v + lane * each;
-      if (n == 2) {
-        d[0] = s[0];
-        d[step] = s[1];
-      }
-      for (int e = 0; n != 2 && e < n; e++) {
-        d[e * step] = s[e];
-      }
+      lanes[lane] = bits + lane * nbytes + from;
     }
+    move_piece(w, in, at, from, nbytes - from < PIECE ? nbytes - from : PIECE, lanes, true);
+  }
+  emu_decode_elements(bits, n, t, by_columns ? columns : to);
+  if (by_columns) {
+    emu_transpose(columns, n / line, line, to);
   }
 }
 

@@ -62,6 +62,20 @@ void emu_multiply(const emu_warp *w, const emu_insn *in, const emu_product *x) {
   loops_of_host()->multiply(x, mode[0], mode[1], mode[2], group_of(w, (emu_type)mode[3]), how);
 }
 
+void emu_transpose(const double *from, int rows, int columns, double *to) {
+  loops_of_host()->transpose(from, rows, columns, to);
+}
+
+void emu_decode_elements(const void *from, int n, emu_type t, double *to) {
+  const int size = emu_type_bytes(t);
+  if (loops_of_host()->decode(t, from, n, to)) {
+    return;
+  }
+  for (int i = 0; i < n; i++) {
+    to[i] = emu_element_value(emu_get(from, i, size), t);
+  }
+}
+
 /* ---- the layouts of PTX ---- */
 
 /* Of element e of register r; each: elements in a register; m: rows of a. */

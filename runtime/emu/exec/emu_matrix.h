@@ -20,6 +20,10 @@ static inline double *emu_product_at(const emu_product *x, int matrix, int row, 
  * tf32 are ignored */
 double emu_element_value(uint64_t bits, emu_type t);
 uint64_t emu_element_bits(double v, emu_type t, bool finite);
+/* emu_decode_elements -- n elements of one or more bytes, one after the other, as numbers */
+void emu_decode_elements(const void *from, int n, emu_type t, double *to);
+/* emu_transpose -- rows and columns are multiples of 4 */
+void emu_transpose(const double *from, int rows, int columns, double *to);
 /* emu_decode_register, emu_encode_register -- operand `op` of the instruction: all elements of its
  * lanes, one after the other, as numbers; at most 512 */
 void emu_decode_register(const emu_warp *w, const emu_insn *in, int op, emu_type t, double *to);

@@ -15,6 +15,8 @@ typedef enum emu_product_how { PRODUCT_exact, PRODUCT_cut, PRODUCT_fused } emu_p
 
 typedef struct emu_product_loops {
   void (*multiply)(const emu_product *x, int m, int n, int k, int group, emu_product_how how);
+  /* rows and columns are multiples of 4 */
+  void (*transpose)(const double *from, int rows, int columns, double *to);
   /* n elements to and from numbers; false: not a type that these loops convert */
   bool (*decode)(emu_type t, const void *from, int n, double *to);
   bool (*encode)(emu_type t, const double *from, int n, void *to);

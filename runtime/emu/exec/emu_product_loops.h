@@ -18,60 +18,107 @@ static double cut(double v) {
   return f;
 }
 
-/* Between 2^-126 and 2^128, truncation clears the low bits; other values take the slow way. */
-static inline void cut_all(four *v) {
-  const four_bits bits = (four_bits)*v, body = bits & INT64_MAX;
-  const four_bits odd =
-      (body != 0) & ((body < INT64_C(0x3810000000000000)) | (body >= INT64_C(0x47f0000000000000)));
-  if (odd[0] | odd[1] | odd[2] | odd[3]) {
-    for (int e = 0; e < TILE; e++) {
-      (*v)[e] = cut((*v)[e]);
-    }
-  } else {
-    *v = (four)(bits & ~INT64_C(0x1fffffff));
-  }
-}
-
 #define LOAD(v) (*(const four *)(const void *)(v))
 
-/* a tile of c: two rows, two times TILE columns */
+/* two times TILE columns of a row of c */
+typedef struct span {
+  four low, high;
+} span;
+
+static inline void load_span(span *s, const double *c) {
+  *s = (span){LOAD(c), LOAD(c + TILE)};
+}
+
+static inline void store_span(double *c, const span *s) {
+  memcpy(c, &s->low, sizeof s->low);
+  memcpy(c + TILE, &s->high, sizeof s->high);
+}
+
+static inline void add_product(span *s, double a, const span *b) {
+  s->low += a * b->low;
+  s->high += a * b->high;
+}
+
+/* a tile of c: TILE rows. Eight sums under way hide the latency of an addition. */
 typedef struct tile {
-  four low, high, low2, high2;
+  span s0, s1, s2, s3;
 } tile;
 
 /* products `from` to `to` */
-static inline void add_products(tile *t, const double *a, const double *a2, const double *b,
+static inline void add_products(tile *sums, const double *a, int depth, const double *b,
                                 int columns, int from, int to) {
-  four low = t->low, high = t->high, low2 = t->low2, high2 = t->high2;
+  tile t = *sums;
   for (int p = from; p < to; p++) {
-    const four with = LOAD(b + p * columns), with_high = LOAD(b + p * columns + TILE);
-    low += a[p] * with;
-    high += a[p] * with_high;
-    low2 += a2[p] * with;
-    high2 += a2[p] * with_high;
+    span row;
+    load_span(&row, b + p * columns);
+    add_product(&t.s0, a[p], &row);
+    add_product(&t.s1, a[depth + p], &row);
+    add_product(&t.s2, a[2 * depth + p], &row);
+    add_product(&t.s3, a[3 * depth + p], &row);
   }
-  *t = (tile){low, high, low2, high2};
+  *sums = t;
 }
 
-/* columns j to j + 2 * TILE of c's rows i and i + 1 */
+/* Between 2^-126 and 2^128, truncation clears the low bits. Adds the lanes of other values but zero
+ * to `odd`. */
+static inline void find_odd(const span *s, four_bits *odd) {
+  const int64_t least = INT64_C(0x3810000000000000), most = INT64_C(0x47f0000000000000);
+  const four_bits low = (four_bits)s->low & INT64_MAX, high = (four_bits)s->high & INT64_MAX;
+  *odd |= (low != 0) & ((low < least) | (low >= most));
+  *odd |= (high != 0) & ((high < least) | (high >= most));
+}
+
+static inline void clear_low_bits(span *s) {
+  s->low = (four)((four_bits)s->low & ~INT64_C(0x1fffffff));
+  s->high = (four)((four_bits)s->high & ~INT64_C(0x1fffffff));
+}
+
+static void cut_span(span *s) {
+  for (int e = 0; e < TILE; e++) {
+    s->low[e] = cut(s->low[e]);
+    s->high[e] = cut(s->high[e]);
+  }
+}
+
+static inline void cut_tile(tile *t) {
+  four_bits odd = {0};
+  find_odd(&t->s0, &odd);
+  find_odd(&t->s1, &odd);
+  find_odd(&t->s2, &odd);
+  find_odd(&t->s3, &odd);
+  if (odd[0] | odd[1] | odd[2] | odd[3]) {
+    cut_span(&t->s0);
+    cut_span(&t->s1);
+    cut_span(&t->s2);
+    cut_span(&t->s3);
+  } else {
+    clear_low_bits(&t->s0);
+    clear_low_bits(&t->s1);
+    clear_low_bits(&t->s2);
+    clear_low_bits(&t->s3);
+  }
+}
+
+/* columns j to j + 2 * TILE of c's rows i to i + TILE */
 static void sum_tile(const emu_product *x, int i, int j, int k, int group, bool cuts) {
-  const double *a = x->a + i * x->depth, *b = x->b + j;
-  double *c = x->c + i * x->columns + j, *c2 = c + x->columns;
-  tile t = {LOAD(c), LOAD(c + TILE), LOAD(c2), LOAD(c2 + TILE)};
+  double *c = x->c + i * x->columns + j, *c1 = c + x->columns, *c2 = c1 + x->columns,
+         *c3 = c2 + x->columns;
+  tile t;
+  load_span(&t.s0, c);
+  load_span(&t.s1, c1);
+  load_span(&t.s2, c2);
+  load_span(&t.s3, c3);
   for (int p = 0; p < k; p += group) {
     const bool whole = k - p >= group;
-    add_products(&t, a, a + x->depth, b, x->columns, p, whole ? p + group : k);
+    add_products(&t, x->a + i * x->depth, x->depth, x->b + j, x->columns, p, whole ? p + group : k);
     if (cuts && whole) {
-      cut_all(&t.low);
-      cut_all(&t.high);
-      cut_all(&t.low2);
-      cut_all(&t.high2);
+      cut_tile(&t);
     }
   }
-  memcpy(c, &t.low, sizeof t.low);
-  memcpy(c + TILE, &t.high, sizeof t.high);
-  memcpy(c2, &t.low2, sizeof t.low2);
-  memcpy(c2 + TILE, &t.high2, sizeof t.high2);
+  store_span(c, &t.s0);
+  store_span(c1, &t.s1);
+  store_span(c2, &t.s2);
+  store_span(c3, &t.s3);
 }
 
 static void fuse_row(const emu_product *x, int i, int n, int k) {
@@ -83,14 +130,36 @@ static void fuse_row(const emu_product *x, int i, int n, int k) {
   }
 }
 
-/* m is even, n a multiple of 8 */
+/* m is a multiple of 4, n of 8 */
 static void multiply(const emu_product *x, int m, int n, int k, int group, emu_product_how how) {
   for (int i = 0; i < m && how == PRODUCT_fused; i++) {
     fuse_row(x, i, n, k);
   }
   for (int j = 0; j < n && how != PRODUCT_fused; j += 2 * TILE) {
-    for (int i = 0; i < m; i += 2) {
+    for (int i = 0; i < m; i += TILE) {
       sum_tile(x, i, j, k, group, how == PRODUCT_cut);
+    }
+  }
+}
+
+/* four rows and columns */
+static inline void transpose_tile(const double *from, int columns, double *to, int rows) {
+  const four r0 = LOAD(from), r1 = LOAD(from + columns), r2 = LOAD(from + 2 * columns),
+             r3 = LOAD(from + 3 * columns);
+  const four a = __builtin_shufflevector(r0, r1, 0, 4, 2, 6),
+             b = __builtin_shufflevector(r0, r1, 1, 5, 3, 7),
+             c = __builtin_shufflevector(r2, r3, 0, 4, 2, 6),
+             d = __builtin_shufflevector(r2, r3, 1, 5, 3, 7);
+  *(four *)(void *)to = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  *(four *)(void *)(to + rows) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  *(four *)(void *)(to + 2 * rows) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  *(four *)(void *)(to + 3 * rows) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+static void transpose(const double *from, int rows, int columns, double *to) {
+  for (int i = 0; i < rows; i += TILE) {
+    for (int j = 0; j < columns; j += TILE) {
+      transpose_tile(from + i * columns + j, columns, to + j * rows + i, rows);
     }
   }
 }
@@ -141,4 +210,4 @@ static bool encode(emu_type t, const double *from, int n, void *to) {
   }
 }
 
-const emu_product_loops EMU_PRODUCT = {multiply, decode, encode};
+const emu_product_loops EMU_PRODUCT = {multiply, transpose, decode, encode};

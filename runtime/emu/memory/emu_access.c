@@ -30,7 +30,10 @@ static bool all_below(uint32_t mask, const uint64_t address[32], uint64_t limit,
   if (limit < (uint64_t)n) {
     return false;
   }
-  for (uint32_t left = mask; left; left &= left - 1) {
+  for (int i = 0; i < EMU_LANES_N && mask == ~0u; i++) {
+    most = address[i] > most ? address[i] : most;
+  }
+  for (uint32_t left = mask == ~0u ? 0 : mask; left; left &= left - 1) {
     uint64_t a = address[__builtin_ctz(left)];
     most = a > most ? a : most;
   }
@@ -53,8 +56,8 @@ static const char *verb(emu_access access) {
 static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                       int n, emu_access access, const char *space) {
   uint64_t any = 0;
-  for (uint32_t left = mask; left; left &= left - 1) {
-    any |= address[__builtin_ctz(left)];
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    any |= mask >> i & 1 ? address[i] : 0;
   }
   if (!(any & (uint64_t)(n - 1))) {
     return RUN_ON;

@@ -60,12 +60,25 @@ EMU_GUEST static void mark_set(uint8_t *state, int n) {
   }
 }
 
+/* n bytes that all lanes access together; false: a lane's access is bad */
+EMU_GUEST static bool pass_run(uint8_t *state, int n, emu_access access, uint8_t bits,
+                               uint8_t value) {
+  const bool ok = state_ok(state, n, bits, value);
+  if (ok && access != ACCESS_READ) {
+    mark_set(state, n);
+  }
+  return ok;
+}
+
 EMU_GUEST int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask,
                                const uint64_t address[32], int n, emu_access access) {
   emu_heap *h = w->launch->heap;
   uint8_t bits, value;
   wanted(access, &bits, &value);
-  for (uint32_t left = mask; left; left &= left - 1) {
+  const bool passed =
+      emu_consecutive(mask, address, n) &&
+      pass_run(h->state + (address[0] - EMU_GLOBAL_BASE), EMU_LANES_N * n, access, bits, value);
+  for (uint32_t left = passed ? 0 : mask; left; left &= left - 1) {
     const int lane = __builtin_ctz(left);
     uint8_t *state = h->state + (address[lane] - EMU_GLOBAL_BASE);
     for (int i = 0; i < n && !state_ok(state, n, bits, value); i++) {

@@ -29,8 +29,7 @@ void emu_count_start(emu_worker *w) {
  */
 static void note_allocation(emu_warp *w, emu_cache *c, uint64_t sector, uint64_t n) {
   uint64_t offset = sector * 32 - EMU_GLOBAL_BASE;
-  for (int k = 0; k < c->n; k++) {
-    int i = (c->last + k) % c->n;
+  for (int k = 0, i = c->last; k < c->n; k++, i = i + 1 < c->n ? i + 1 : 0) {
     if (offset - c->offset[i] < c->nbytes[i]) {
       c->sectors[i] += n;
       c->last = i;
@@ -89,12 +88,19 @@ static void note_turns(emu_cache *c, uint32_t mask, const uint64_t address[32]) 
 static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
                       uint64_t out[EMU_LANES_N * 2]) {
   int count = 0;
-  uint64_t previous = ~UINT64_C(0);
+  uint64_t previous = ~UINT64_C(0), greatest = 0;
+  if (emu_consecutive(mask, address, n)) {
+    const uint64_t end = address[0] + (uint64_t)(EMU_LANES_N * n);
+    for (uint64_t s = address[0] / 32; s * 32 < end; s++) {
+      out[count++] = s;
+    }
+    return count;
+  }
   for (uint32_t left = mask; left; left &= left - 1) {
     const int i = __builtin_ctz(left);
     uint64_t last = (address[i] + (uint64_t)n - 1) / 32;
     for (uint64_t s = address[i] / 32; s <= last; s++) {
-      int k = s == previous ? 0 : count - 1;
+      int k = s == previous ? 0 : s > greatest ? -1 : count - 1;
       while (s != previous && k >= 0 && out[k] != s) {
         k--;
       }
@@ -102,6 +108,7 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
         out[count++] = s;
       }
       previous = s;
+      greatest = s > greatest ? s : greatest;
     }
   }
   return count;
