@@ -43,6 +43,11 @@ ON_EMU(refusals) {
       {BODY(".reg .b128 %q; cvt.u64.u64 %q, %d1;"), "width", NULL},
       {BODY(".reg .b16 %h<3>; mov.b64 %d1, {%h1, %h2};"), "narrow", NULL},
       {BODY("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%d1], {%r1, %r2};"), "registers", NULL},
+      {BODY(
+           "wmma.mma.sync.aligned.row.row.m16n8k256.s32.s8.s8.s32 {%d1, %d1}, {%d1, %d1, %d1, %d1, "
+           "%d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1}, {%d1, %d1, %d1, %d1, "
+           "%d1, %d1, %d1, %d1}, {%d1, %d1};"),
+       "m16n8k256", NULL},
       {BODY(".local .b8 much[600000];"), "local memory", NULL},
       {HEAD ".visible .entry k(.param .b8 x[40000])\n{\nret;\n}\n", "parameters", NULL},
       {HEAD ".extern .func outside;\n.visible .entry k()\n{\ncall outside;\nret;\n}\n", "outside",

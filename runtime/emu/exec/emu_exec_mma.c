@@ -154,29 +154,36 @@ static int piece_of(const emu_warp *w, const emu_insn *in, int share, const uint
 
 typedef uint32_t four_words __attribute__((vector_size(16), aligned(4), may_alias));
 
-static inline void transpose_words(const void *const from[4], void *const to[4]) {
-  const four_words *const *f = (const four_words *const *)from;
-  four_words *const *d = (four_words *const *)to;
-  const four_words a = __builtin_shufflevector(*f[0], *f[1], 0, 4, 1, 5),
-                   b = __builtin_shufflevector(*f[0], *f[1], 2, 6, 3, 7),
-                   c = __builtin_shufflevector(*f[2], *f[3], 0, 4, 1, 5),
-                   e = __builtin_shufflevector(*f[2], *f[3], 2, 6, 3, 7);
-  *d[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-  *d[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-  *d[2] = __builtin_shufflevector(b, e, 0, 1, 4, 5);
-  *d[3] = __builtin_shufflevector(b, e, 2, 3, 6, 7);
+static inline void transpose_words(uint8_t *const from[4], uint8_t *const to[4]) {
+  const four_words r0 = *(const four_words *)(const void *)from[0],
+                   r1 = *(const four_words *)(const void *)from[1],
+                   r2 = *(const four_words *)(const void *)from[2],
+                   r3 = *(const four_words *)(const void *)from[3];
+  const four_words a = __builtin_shufflevector(r0, r1, 0, 4, 1, 5),
+                   b = __builtin_shufflevector(r0, r1, 2, 6, 3, 7),
+                   c = __builtin_shufflevector(r2, r3, 0, 4, 1, 5),
+                   d = __builtin_shufflevector(r2, r3, 2, 6, 3, 7);
+  *(four_words *)(void *)to[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  *(four_words *)(void *)to[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  *(four_words *)(void *)to[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  *(four_words *)(void *)to[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
 }
 
 /* moves 16 bytes of each lane between the registers ops[r] to ops[r + 3] and memory */
 static void move_words(emu_warp *w, const emu_insn *in, int r, uint8_t *memory[32], bool store) {
-  uint32_t *reg[4];
+  uint8_t *reg[4];
   for (int i = 0; i < 4; i++) {
-    reg[i] = (uint32_t *)(uintptr_t)emu_src(w, in->more->ops[r + i]);
+    reg[i] = (uint8_t *)(uintptr_t)emu_src(w, in->more->ops[r + i]);
   }
   for (int lane = 0; lane < EMU_LANES_N; lane += 4) {
-    void *const regs[] = {reg[0] + lane, reg[1] + lane, reg[2] + lane, reg[3] + lane};
-    void *const there[] = {memory[lane], memory[lane + 1], memory[lane + 2], memory[lane + 3]};
-    transpose_words((const void *const *)(store ? regs : there), store ? there : regs);
+    const int at = 4 * lane;
+    uint8_t *const regs[] = {reg[0] + at, reg[1] + at, reg[2] + at, reg[3] + at};
+    uint8_t *const there[] = {memory[lane], memory[lane + 1], memory[lane + 2], memory[lane + 3]};
+    if (store) {
+      transpose_words(regs, there);
+    } else {
+      transpose_words(there, regs);
+    }
   }
 }
 

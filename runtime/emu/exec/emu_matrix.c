@@ -78,17 +78,15 @@ void emu_decode_elements(const void *from, int n, emu_type t, double *to) {
 
 /* ---- the layouts of PTX ---- */
 
-/* Of element e of register r; each: elements in a register; m: rows of a. */
-static inline emu_position position_of(int matrix, int lane, int r, int e, int each, int m) {
-  int g = lane >> 2, t = lane & 3, i = r * each + e;
+/* Of the first element of register r in lane 0; each: elements in a register; m: rows of a. */
+static inline emu_position position_of(int matrix, int r, int each, int m) {
+  const int i = r * each;
   if (matrix == 0) {
-    const int two = m > 8; /* rows g and g + 8 */
-    return (emu_position){g + 8 * (r & two), (r >> two) * 4 * each + t * each + e};
+    const int two = m > 8; /* rows of two groups of lanes */
+    return (emu_position){8 * (r & two), (r >> two) * 4 * each};
   }
-  if (matrix == 1) {
-    return (emu_position){r * 4 * each + t * each + e, g};
-  }
-  return (emu_position){g + 8 * (i / 2 % 2), i / 4 * 8 + t * 2 + i % 2};
+  return matrix == 1 ? (emu_position){r * 4 * each, 0}
+                     : (emu_position){8 * (i / 2 % 2), i / 4 * 8 + i % 2};
 }
 
 /* bits of an element; there is no b1 here */
@@ -133,11 +131,31 @@ static double *full_register(const emu_insn *in, int op, emu_type t, double *v) 
   return v;
 }
 
+/* An element of a lane's register in x, and the distances of those of the next group of four lanes, the
+ * next lane, and the next element of the register. */
+typedef struct walk {
+  double *first;
+  int group, lane, element;
+} walk;
+
+static walk walk_of(const emu_product *x, int matrix, int r, int each, int m) {
+  const emu_position p = position_of(matrix, r, each, m);
+  double *first = emu_product_at(x, matrix, p.row, p.column);
+  return matrix == 0   ? (walk){first, x->depth, each, 1}
+         : matrix == 1 ? (walk){first, 1, each * x->columns, x->columns}
+                       : (walk){first, x->columns, 2, 1};
+}
+
+static inline double *walk_to(const walk *k, int lane, int e) {
+  return k->first + (lane >> 2) * k->group + (lane & 3) * k->lane + e * k->element;
+}
+
 void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int matrix, emu_type t,
                      double sign, const emu_product *x) {
   const int each = each_of(t), m = in->more->mode[0];
   double v[EMU_LANES_N * 16];
   for (int r = 0; r < n; r++) {
+    const walk to = walk_of(x, matrix, r, each, m);
     emu_decode_register(w, in, at + r, t, v);
     full_register(in, at + r, t, v);
     for (int i = 0; sign < 0 && i < EMU_LANES_N * each; i++) {
@@ -145,8 +163,7 @@ void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int m
     }
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       for (int e = 0; e < each; e++) {
-        const emu_position p = position_of(matrix, lane, r, e, each, m);
-        *emu_product_at(x, matrix, p.row, p.column) = v[lane * each + e];
+        *walk_to(&to, lane, e) = v[lane * each + e];
       }
     }
   }
@@ -158,11 +175,13 @@ void emu_matrix_store(emu_warp *w, const emu_insn *in, int n, const emu_product 
   double v[EMU_LANES_N * 16];
   for (int r = 0; r < n; r++) {
     const int has = in->more->bytes[r] / emu_type_bytes(t);
-    memset(v, 0, sizeof v);
+    const walk from = walk_of(x, 2, r, each, m);
+    if (has > each) {
+      memset(v, 0, sizeof v);
+    }
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       for (int e = 0; e < each; e++) {
-        const emu_position p = position_of(2, lane, r, e, each, m);
-        v[lane * has + e] = *emu_product_at(x, 2, p.row, p.column);
+        v[lane * has + e] = *walk_to(&from, lane, e);
       }
     }
     emu_encode_register(w, in, r, t, v);

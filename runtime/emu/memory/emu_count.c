@@ -173,13 +173,15 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   for (int i = 0; i < count; i++) {
     uint64_t *slot = &c->sector[(sectors[i] ^ sectors[i] >> 13) & c->mask];
     bool hit = *slot == sectors[i] && access == ACCESS_READ && !past_l1;
-    *slot = access == ACCESS_READ ? sectors[i] : *slot;
-    t->load_misses += access == ACCESS_READ && !hit;
+    if (access == ACCESS_READ) {
+      *slot = sectors[i];
+    }
     hits += hit;
     if (!hit) {
       note_allocation(w, c, sectors[i], 1);
     }
   }
+  t->load_misses += access == ACCESS_READ ? (uint64_t)(count - hits) : 0;
   *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += (uint64_t)count;
   int lines = lines_of(sectors, count);
   int atomic = ATOMIC_LANE * __builtin_popcount(mask) + ATOMIC_SECTOR * count;
