@@ -331,7 +331,7 @@ static int open_cudnn(const gen_template *t, const gen_problem *p, rt_device *d,
   return 0;
 }
 
-static int open_f32(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
+static int open_plain(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
   return open_cudnn(t, p, d, false, out, e);
 }
 
@@ -341,10 +341,10 @@ static int open_tf32(const gen_template *t, const gen_problem *p, rt_device *d, 
 
 static const char *const families[] = {"conv1d", "conv2d", "conv3d", NULL};
 const peer_kind peer_cudnn = {.name = "cudnn",
-                              .brief = "cuDNN's convolutions, in single precision",
+                              .brief = "cuDNN's convolutions, without TF32",
                               .families = families,
                               .prepare = prepare,
-                              .open = open_f32};
+                              .open = open_plain};
 const peer_kind peer_cudnn_tf32 = {.name = "cudnn-tf32",
                                    .brief = "cuDNN's convolutions, allowed to round to TF32",
                                    .families = families,
