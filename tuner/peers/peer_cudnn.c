@@ -331,7 +331,8 @@ static int open_cudnn(const gen_template *t, const gen_problem *p, rt_device *d,
   return 0;
 }
 
-static int open_plain(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
+static int open_plain(const gen_template *t, const gen_problem *p, rt_device *d, peer *out,
+                      err *e) {
   return open_cudnn(t, p, d, false, out, e);
 }
 
