@@ -338,6 +338,7 @@ static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *i
   int rc;
   do {
     err_clear(e);
+    c->signals.came = false;
     rc = compile_once(c, s, minimal, image, e);
   } while (rc && c->signals.came && !is_stopping(c));
   compile_exit_leave();
