@@ -8,6 +8,7 @@
 enum { TILE = 4 };
 typedef double four __attribute__((vector_size(32), aligned(8)));
 typedef int64_t four_bits __attribute__((vector_size(32), aligned(8)));
+typedef uint64_t four_words __attribute__((vector_size(32), aligned(8)));
 
 /* A double truncated to f32, as in tensor cores. */
 static double cut(double v) {
@@ -62,10 +63,10 @@ static inline void add_products(tile *sums, const double *a, int depth, const do
 /* Between 2^-126 and 2^128, truncation clears the low bits. Adds the lanes of other values but zero
  * to `odd`. */
 static inline void find_odd(const span *s, four_bits *odd) {
-  const int64_t least = INT64_C(0x3810000000000000), most = INT64_C(0x47f0000000000000);
+  const uint64_t least = UINT64_C(0x3810000000000000), most = UINT64_C(0x47f0000000000000);
   const four_bits low = (four_bits)s->low & INT64_MAX, high = (four_bits)s->high & INT64_MAX;
-  *odd |= (low != 0) & ((low < least) | (low >= most));
-  *odd |= (high != 0) & ((high < least) | (high >= most));
+  *odd |= (low != 0) & ((four_words)low - least >= most - least);
+  *odd |= (high != 0) & ((four_words)high - least >= most - least);
 }
 
 static inline void clear_low_bits(span *s) {

@@ -56,8 +56,11 @@ static const char *verb(emu_access access) {
 static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                       int n, emu_access access, const char *space) {
   uint64_t any = 0;
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    any |= mask >> i & 1 ? address[i] : 0;
+  for (int i = 0; i < EMU_LANES_N && mask == ~0u; i++) {
+    any |= address[i];
+  }
+  for (uint32_t left = mask == ~0u ? 0 : mask; left; left &= left - 1) {
+    any |= address[__builtin_ctz(left)];
   }
   if (!(any & (uint64_t)(n - 1))) {
     return RUN_ON;
