@@ -63,13 +63,18 @@ struct single {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-cmp_mu(long long m, const float *rphi, const float *iphi, const float *rd, const float *id, float *rmu, float *imu) {
+    cmp_mu(long long m, const float *rphi, const float *iphi, const float *rd, const float *id,
+           float *rmu, float *imu) {
   const long long first = (long long)blockIdx.x * TILE;
   const int left = (int)min((long long)TILE, m - first);
   if constexpr (AHEAD == 1) {
     let_next_start();
     if (threadIdx.x < 4) {
-      early_fetch((threadIdx.x < 2 ? threadIdx.x == 0 ? rphi : iphi : threadIdx.x == 2 ? rd : id) + first, 4ll * left);
+      early_fetch((threadIdx.x < 2    ? threadIdx.x == 0 ? rphi : iphi
+                   : threadIdx.x == 2 ? rd
+                                      : id) +
+                      first,
+                  4ll * left);
     }
   }
   const int zero = pdl_wait();

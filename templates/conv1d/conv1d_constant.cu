@@ -2,8 +2,7 @@
 #include "conv1d_line.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS,
-           stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS, stored *__restrict__ y) {
   const int at = blockIdx.x * BLOCK + threadIdx.x;
   const line from = {nx, x + pdl_wait()};
   if (at >= mx) return;

@@ -3,8 +3,7 @@
 #include "conv1d_line.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS,
-           stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS, stored *__restrict__ y) {
   __shared__ number elements[BLOCK];
   const int i = threadIdx.x, at = blockIdx.x * (BLOCK - 2 * RX) + i - RX;
   const line from = {nx, x + pdl_wait()};

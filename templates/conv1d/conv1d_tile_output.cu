@@ -5,8 +5,7 @@
 constexpr int ACROSS = BLOCK * OUT_X, TILE = ACROSS + 2 * RX;
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS,
-           stored *__restrict__ y) {
+    conv1d(int nx, int mx, const stored *__restrict__ x, ARGUMENT_OF_TAPS, stored *__restrict__ y) {
   extern __shared__ uint4 memory[];
   number *elements = reinterpret_cast<number *>(memory);
   const int first = blockIdx.x * ACROSS;

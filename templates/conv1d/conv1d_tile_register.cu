@@ -15,7 +15,9 @@ struct alignas(16) quad {
 };
 
 extern __shared__ uint4 memory[];
-__device__ __forceinline__ quad *quad_at(int i) { return reinterpret_cast<quad *>(memory) + i + i / 8; }
+__device__ __forceinline__ quad *quad_at(int i) {
+  return reinterpret_cast<quad *>(memory) + i + i / 8;
+}
 
 __device__ __forceinline__ number &element_at(int i) { return quad_at(i / W)->e[i % W]; }
 

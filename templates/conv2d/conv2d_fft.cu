@@ -7,8 +7,9 @@
 #include "fft.cuh"
 
 constexpr int ACROSS = TILE - 2 * RX, DOWN = TILE - 2 * RY;  // results of a tile
-constexpr int PITCH = TILE + 2;                              // a row begins at 16 bytes, in other banks than its neighbours
-constexpr int BLOCKS = 65536 / (TILE * REGISTERS) < 32 ? 65536 / (TILE * REGISTERS) : 32;  // of a multiprocessor
+constexpr int PITCH = TILE + 2;  // a row begins at 16 bytes, in other banks than its neighbours
+constexpr int BLOCKS =
+    65536 / (TILE * REGISTERS) < 32 ? 65536 / (TILE * REGISTERS) : 32;  // of a multiprocessor
 
 struct alignas(16) pair {
   float2 first, second;
@@ -16,7 +17,9 @@ struct alignas(16) pair {
 
 __shared__ pair memory[TILE * PITCH / 2];
 
-__device__ __forceinline__ float2 *row_of(int row) { return reinterpret_cast<float2 *>(memory) + row * PITCH; }
+__device__ __forceinline__ float2 *row_of(int row) {
+  return reinterpret_cast<float2 *>(memory) + row * PITCH;
+}
 
 // Columns, transformed, to rows.
 __device__ __forceinline__ void pass_columns(const float2 (&v)[TILE]) {
@@ -35,7 +38,8 @@ __device__ __forceinline__ void take_row(float2 (&v)[TILE]) {
 
 // The conjugate of the filter's spectrum, column by column: sums of products then take the filter without turning it.
 extern "C" __global__ void __launch_bounds__(TILE)
-    conv2d_spectrum(const tap *__restrict__ f, const tap *__restrict__ fy, float2 *__restrict__ spectrum) {
+    conv2d_spectrum(const tap *__restrict__ f, const tap *__restrict__ fy,
+                    float2 *__restrict__ spectrum) {
   const int i = threadIdx.x;
   f += pdl_wait();
   float2 v[TILE];

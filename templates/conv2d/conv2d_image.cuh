@@ -41,6 +41,7 @@ __device__ __forceinline__ void fetch_tile(const image &in, int mx, unsigned ahe
   if (ahead >= gridDim.x - blockIdx.x) return;
   const tile_origin tile = find_tile<ACROSS, DOWN>(mx, blockIdx.x + ahead);
   for (int j = thread; j < DOWN && tile.row + j < in.ny; j += THREADS) {
-    early_fetch(in.x + (tile.row + j) * in.ldx + tile.column, min(ACROSS, in.nx - tile.column) * sizeof(stored));
+    early_fetch(in.x + (tile.row + j) * in.ldx + tile.column,
+                min(ACROSS, in.nx - tile.column) * sizeof(stored));
   }
 }

@@ -16,8 +16,8 @@ struct lattice {
   __device__ __forceinline__ float z(int i) const { return fmaf((float)i, spacing, z0); }
 };
 
-__device__ __forceinline__ lattice lattice_of(int nx, int ny, int nz, float spacing, float x0, float y0, float z0,
-                                              float soften, float cutoff) {
+__device__ __forceinline__ lattice lattice_of(int nx, int ny, int nz, float spacing, float x0,
+                                              float y0, float z0, float soften, float cutoff) {
   return {nx, ny, nz, spacing, x0, y0, z0, soften * soften, fmaf(cutoff, cutoff, soften * soften)};
 }
 
@@ -44,14 +44,19 @@ __device__ __forceinline__ column column_of(const lattice &g, int x, int y, int 
   p.first = AXIS == AXIS_x ? x : AXIS == AXIS_y ? y : z;
   p.length = AXIS == AXIS_x ? g.nx : AXIS == AXIS_y ? g.ny : g.nz;
   p.stride = stride;
-  p.step = (AXIS == AXIS_x ? 1ll : AXIS == AXIS_y ? (long long)g.nx : (long long)g.nx * g.ny) * stride;
+  p.step = (AXIS == AXIS_x   ? 1ll
+            : AXIS == AXIS_y ? (long long)g.nx
+                             : (long long)g.nx * g.ny) *
+           stride;
 #pragma unroll
   for (int k = 0; k < POINTS; k++) {
     const int i = p.first + k * stride;
     p.c[k] = AXIS == AXIS_x ? g.x(i) : AXIS == AXIS_y ? g.y(i) : g.z(i);
   }
   // outside of the grid across AXIS
-  if ((AXIS != AXIS_x && x >= g.nx) || (AXIS != AXIS_y && y >= g.ny) || (AXIS != AXIS_z && z >= g.nz)) p.length = 0;
+  if ((AXIS != AXIS_x && x >= g.nx) || (AXIS != AXIS_y && y >= g.ny) ||
+      (AXIS != AXIS_z && z >= g.nz))
+    p.length = 0;
   return p;
 }
 
@@ -122,7 +127,8 @@ __device__ __forceinline__ float along(const float4 &a) {
 // N atoms: first the squares of all distances, then all roots, then the sums, so that no sum waits for its root while
 // there are others to compute. Tells whether a square may be below the least normal number.
 template <int N, class ATOM>
-__device__ __forceinline__ bool add_group(const lattice &g, const column &p, const ATOM &atom, float *sum) {
+__device__ __forceinline__ bool add_group(const lattice &g, const column &p, const ATOM &atom,
+                                          float *sum) {
   float charge[N], r2[N * POINTS], inverse[N * POINTS];
   bool near = false;
 #pragma unroll
@@ -161,7 +167,8 @@ __device__ __forceinline__ bool add_group(const lattice &g, const column &p, con
 }
 
 // What add_group has left out: an atom at the point itself, whose energy is infinite.
-__device__ __forceinline__ void add_infinities(const lattice &g, const column &p, const float4 &a, float *sum) {
+__device__ __forceinline__ void add_infinities(const lattice &g, const column &p, const float4 &a,
+                                               float *sum) {
   const float r = across(p, a, g.soft2);
   if (!(r < LEAST_NORMAL)) return;
 #pragma unroll
@@ -173,16 +180,20 @@ __device__ __forceinline__ void add_infinities(const lattice &g, const column &p
 
 // Atoms `atom(0)` to `atom(n - 1)`.
 template <class ATOM>
-__device__ __forceinline__ void add_atoms(const lattice &g, const column &p, int n, float *sum, const ATOM &atom) {
+__device__ __forceinline__ void add_atoms(const lattice &g, const column &p, int n, float *sum,
+                                          const ATOM &atom) {
   bool near = false;
   int i = 0;
 #pragma unroll 1
   for (; i + UNROLL <= n; i += UNROLL) {
-    near |= add_group<UNROLL>(g, p, [&](int u) { return atom(i + u); }, sum);
+    near |= add_group<UNROLL>(
+        g, p, [&](int u) { return atom(i + u); }, sum);
   }
   if constexpr (UNROLL > 1) {
 #pragma unroll 1
-    for (; i < n; i++) near |= add_group<1>(g, p, [&](int) { return atom(i); }, sum);
+    for (; i < n; i++)
+      near |= add_group<1>(
+          g, p, [&](int) { return atom(i); }, sum);
   }
   if constexpr (MIXED > 0) {
     if (!near) return;

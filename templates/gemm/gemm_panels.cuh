@@ -87,8 +87,8 @@ __device__ __forceinline__ void scale(sums &c, float alpha) {
 }
 
 // What a warp has put in its panel to C.
-__device__ __forceinline__ void put_panel(const result &to, const tensor_map *map, unsigned panel, int row,
-                                          int column) {
+__device__ __forceinline__ void put_panel(const result &to, const tensor_map *map, unsigned panel,
+                                          int row, int column) {
   const int lane = threadIdx.x % 32;
   if (map) fence_proxy_async();
   __syncwarp();

@@ -11,13 +11,14 @@ constexpr int PAIRS = VOXELS / 2;
 constexpr bool POLYNOMIAL = TRIG == TRIG_polynomial;
 
 struct table_of_chunk {
-  float4 at[CHUNK];                  // coordinates, and the phase
-  float4 factor[CHUNK][PAIRS / 2];   // amplitude times cosine and sine, at two distances
+  float4 at[CHUNK];                 // coordinates, and the phase
+  float4 factor[CHUNK][PAIRS / 2];  // amplitude times cosine and sine, at two distances
   float a[CHUNK];
 };
 
 // Samples `first` and following, `count` of them; by all threads.
-__device__ __forceinline__ void stage(table_of_chunk &to, const inputs &in, long long first, int count, float dx) {
+__device__ __forceinline__ void stage(table_of_chunk &to, const inputs &in, long long first,
+                                      int count, float dx) {
   for (int s = threadIdx.x; s < count; s += BLOCK) {
     const sample p = prepared_sample(in, first + s);
     to.at[s] = {p.x, p.y, p.z, p.phase};
@@ -55,7 +56,8 @@ __device__ __forceinline__ void add_factor(pair_sums &to, float2 w, float c, flo
 }
 
 // In the middle of each run; computed a sample ahead, since special functions take their time.
-__device__ __forceinline__ void waves(float2 (&w)[LINES], const float3 (&at)[LINES], const float4 &k) {
+__device__ __forceinline__ void waves(float2 (&w)[LINES], const float3 (&at)[LINES],
+                                      const float4 &k) {
 #pragma unroll
   for (int l = 0; l < LINES; l++) {
     w[l] = wave<POLYNOMIAL>(phase_at({k.x, k.y, k.z, k.w, 0.0f, 0.0f}, at[l].x, at[l].y, at[l].z));
@@ -63,9 +65,10 @@ __device__ __forceinline__ void waves(float2 (&w)[LINES], const float3 (&at)[LIN
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-factors(int count, int add, const float *kx, const float *ky, const float *kz, const float *r, const float *i,
-        const float *rd, const float *id, int nx, int ny, int nz, float x0, float y0, float z0, float dx, float dy,
-        float dz, float *re, float *im, float *partial) {
+    factors(int count, int add, const float *kx, const float *ky, const float *kz, const float *r,
+            const float *i, const float *rd, const float *id, int nx, int ny, int nz, float x0,
+            float y0, float z0, float dx, float dy, float dz, float *re, float *im,
+            float *partial) {
   __shared__ __align__(16) table_of_chunk chunk;
   const inputs in = {kx, ky, kz, r, i, rd, id, nullptr, count};
   const volume where = {nx, ny, nz, nullptr, nullptr, nullptr, x0, y0, z0, dx, dy, dz};

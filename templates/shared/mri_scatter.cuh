@@ -6,9 +6,10 @@
 #include "mri_prepare.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scatter(int m, const float *kx, const float *ky, const float *kz, const float *r, const float *i, const float *rd,
-        const float *id, const float *packed, int nx, int ny, int nz, const float *x, const float *y, const float *z,
-        float x0, float y0, float z0, float dx, float dy, float dz, float *re, float *im) {
+    scatter(int m, const float *kx, const float *ky, const float *kz, const float *r,
+            const float *i, const float *rd, const float *id, const float *packed, int nx, int ny,
+            int nz, const float *x, const float *y, const float *z, float x0, float y0, float z0,
+            float dx, float dy, float dz, float *re, float *im) {
   const volume v = {nx, ny, nz, x, y, z, x0, y0, z0, dx, dy, dz};
   const long long s = (long long)blockIdx.x * BLOCK + threadIdx.x;
   if (s >= m) return;

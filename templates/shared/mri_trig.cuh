@@ -1,9 +1,10 @@
 // mri_trig.cuh -- e^(i phase), by TRIG. A phase is in radians (RADIANS) or in turns.
 #pragma once
 
-constexpr float TURN = 6.28318531f;  // radians
+constexpr float TURN = 6.28318531f;            // radians
 constexpr float UNIT = RADIANS ? 1.0f : TURN;  // of a phase, in radians
-constexpr float ROUND = 0x1.8p23f;  // added and subtracted: rounds to an integer, which stays in the lowest bits
+constexpr float ROUND =
+    0x1.8p23f;  // added and subtracted: rounds to an integer, which stays in the lowest bits
 
 // "sin" and "cos", .approx: within 2^-20.5 up to a turn, then as exact as the phase in radians is.
 __device__ __forceinline__ float2 hardware_wave(float radians) {
