@@ -335,7 +335,7 @@ static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *i
   if (!compile_exit_enter(c->stopping)) {
     return err_set(e, ERR_INTERRUPTED, "the program is ending");
   }
-  int rc;
+  int rc = 0;
   do {
     err_clear(e);
     c->signals.came = false;
