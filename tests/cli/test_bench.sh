@@ -86,6 +86,8 @@ prints "BLOCK" $autotune compare saxpy --by BLOCK --sizes 1000,2000 --budget 2 -
 [ "$(grep -c '^n=.*us\*' "$folder/out")" = 2 ] || complain "no best in every row: $(cat "$folder/out")"
 grep -q '<rect x=' "$folder/steps.svg" || complain "the plot of steps has no bars"
 prints "no valid point" $autotune compare saxpy n=1001 --by VEC --budget 2 --quiet
+prints "trial" $autotune coulomb nx=8 n=8 --budget 1
+prints "nothing stored" $autotune compare coulomb nx=8 n=8 --by ALG --budget 0
 refuses 1 "no trial of 'saxpy n=5000" $autotune compare saxpy n=5000 --by BLOCK --budget 0
 
 [ $bad = 0 ] || echo "$bad complaints"

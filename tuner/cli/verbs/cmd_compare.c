@@ -89,16 +89,38 @@ static bool launches_nothing(compare_run *r, gen_instance *g) {
   return !gen_plan_make(g, &c, &r->memory, &plan, NULL) && !plan->n;
 }
 
-/* No point of the space has this value: name the requirement that the default with it violates. */
+/* Of a space larger than MOST only points at equal distances are looked at. */
+static bool has_point(gen_instance *g, size_t param, size_t value) {
+  enum { MOST = 1 << 20 };
+  auto_space *space = NULL;
+  gen_config c;
+  if (gen_space_new(g, &space, NULL)) {
+    return false;
+  }
+  const size_t n = gen_space_count(space), step = n / MOST + 1;
+  for (size_t i = 0; i < n; i += step) {
+    gen_space_at(space, i, &c);
+    if (c.index[param] == value) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Why a value has no trials. Where no point has it, the reason is the requirement that the default
+ * with it violates. */
 static const char *reason_of(compare_run *r, gen_instance *g, size_t value) {
   gen_config c;
   size_t failing;
+  if (has_point(g, r->param, value)) {
+    return r->stored_only ? "nothing stored" : "not tried: raise --budget";
+  }
   gen_config_default(r->place.t, &c);
   c.index[r->param] = (uint16_t)value;
   if (!gen_config_failing(g, &c, &failing, NULL) && failing < r->place.t->n_requirements) {
     return arena_format(&r->memory, "no valid point: %s", r->place.t->requirements[failing].name);
   }
-  return r->stored_only ? "nothing stored" : "no valid point";
+  return "no valid point";
 }
 
 static void take_row(comparison_step *s, const db_result *row) {
