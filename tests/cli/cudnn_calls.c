@@ -1,66 +1,7 @@
 /* cudnn_calls.c -- the peer calls cuDNN as the template's arguments say. The library is
  * tests/fixtures/fakes/fake_cudnn.c; "device" buffers are on the host. */
 #define _GNU_SOURCE
-#include "check.h"
-
-#include <stdlib.h>
-
-#include "emu.h"
-#include "peer.h"
-
-enum { ARGS = 16 };
-
-typedef struct bed {
-  rt_device *d;
-  gen_template *t;
-  gen_problem p;
-  gen_instance *g;
-  const gen_data *data;
-  arena a;
-  uint64_t values[ARGS];
-  const void *args[ARGS];
-} bed;
-
-static void lay(bed *b, const char *family, const char *problem) {
-  gen_options o = {0};
-  gen_number limits[RT_NUMBERS];
-  err e = {0};
-  *b = (bed){0};
-  assert_ok(rt_emu_open("", &b->d, &e), &e);
-  rt_numbers(&b->d->info, limits);
-  assert_ok(gen_open(&o, family, &b->t, &e), &e);
-  assert_ok(gen_problem_parse(b->t, problem, &b->p, &e), &e);
-  assert_ok(gen_instance_new(b->t, &b->p, limits, RT_NUMBERS, &b->g, &e), &e);
-  assert_ok(gen_data_make(b->g, 0, &b->a, &b->data, &e), &e);
-  for (size_t i = 0; i < b->t->n_args; i++) {
-    const gen_datum *m = &b->data->args[i];
-    b->values[i] = m->bits;
-    b->args[i] = &b->values[i];
-    if (b->t->args[i].dir != GEN_SCALAR) {
-      uint8_t *buffer = arena_new(&b->a, m->count * 4 + 4);
-      for (uint64_t k = 0; k < m->count; k++) {
-        ((float *)(void *)buffer)[k] = (float)(rand() % 99);
-      }
-      b->values[i] = (uintptr_t)buffer;
-    }
-  }
-}
-
-static void clear(bed *b) {
-  b->d->ops->close(b->d);
-  gen_instance_free(b->g);
-  arena_clear(&b->a);
-  gen_close(b->t);
-}
-
-static int64_t value(const bed *b, const char *name, int64_t other) {
-  size_t at;
-  return peer_argument(b->t, name, &at, NULL) ? other : (int64_t)b->values[at];
-}
-
-static float *numbers(const bed *b, const char *name) {
-  return (float *)(uintptr_t)value(b, name, 0);
-}
+#include "peer_fixture.h"
 
 /* Of border=zero; a line is an image of one row. */
 static float define(const bed *b, int64_t column, int64_t row) {
@@ -71,8 +12,8 @@ static float define(const bed *b, int64_t column, int64_t row) {
     for (int64_t i = -rx; i <= rx; i++) {
       const int64_t u = column + i, v = row + j;
       if (u >= 0 && u < nx && v >= 0 && v < ny) {
-        sum += (double)numbers(b, "f")[(j + ry) * (2 * rx + 1) + i + rx] *
-               (double)numbers(b, "x")[v * value(b, "ldx", nx) + u];
+        sum += (double)number(b, "f", (j + ry) * (2 * rx + 1) + i + rx) *
+               (double)number(b, "x", v * value_or(b, "ldx", nx) + u);
       }
     }
   }
@@ -93,7 +34,7 @@ static void assert_convolves(const char *family, const char *problem, int64_t sk
     const int64_t nx = peer_number(b.t, &b.p, "nx", 0), ny = peer_number(b.t, &b.p, "ny", 1);
     for (int64_t y = 0; y < ny - 2 * skip_y; y++) {
       for (int64_t x = 0; x < nx - 2 * skip_x; x++) {
-        assert_true(numbers(&b, "y")[y * value(&b, "ldy", nx) + x] ==
+        assert_true(number(&b, "y", y * value_or(&b, "ldy", nx) + x) ==
                     define(&b, x + skip_x, y + skip_y));
       }
     }

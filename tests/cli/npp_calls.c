@@ -1,61 +1,7 @@
 /* npp_calls.c -- the peer calls NPP as the template's arguments say. The libraries are
  * tests/fixtures/fakes/fake_npp.c; "device" buffers are on the host. */
 #define _GNU_SOURCE
-#include "check.h"
-
-#include <stdlib.h>
-
-#include "emu.h"
-#include "peer.h"
-
-enum { ARGS = 16 };
-
-typedef struct bed {
-  rt_device *d;
-  gen_template *t;
-  gen_problem p;
-  gen_instance *g;
-  const gen_data *data;
-  arena a;
-  uint64_t values[ARGS];
-  const void *args[ARGS];
-} bed;
-
-static void lay(bed *b, const char *family, const char *problem) {
-  gen_options o = {0};
-  gen_number limits[RT_NUMBERS];
-  err e = {0};
-  *b = (bed){0};
-  assert_ok(rt_emu_open("", &b->d, &e), &e);
-  rt_numbers(&b->d->info, limits);
-  assert_ok(gen_open(&o, family, &b->t, &e), &e);
-  assert_ok(gen_problem_parse(b->t, problem, &b->p, &e), &e);
-  assert_ok(gen_instance_new(b->t, &b->p, limits, RT_NUMBERS, &b->g, &e), &e);
-  assert_ok(gen_data_make(b->g, 0, &b->a, &b->data, &e), &e);
-  for (size_t i = 0; i < b->t->n_args; i++) {
-    const gen_datum *m = &b->data->args[i];
-    b->values[i] = m->bits;
-    b->args[i] = &b->values[i];
-    if (b->t->args[i].dir != GEN_SCALAR) {
-      uint8_t *buffer = arena_new(&b->a, m->count * 4 + 4);
-      for (uint64_t k = 0; k < m->count; k++) {
-        if (m->type == DTYPE_f32) {
-          ((float *)(void *)buffer)[k] = (float)(rand() % 99);
-        } else {
-          buffer[k] = (uint8_t)rand();
-        }
-      }
-      b->values[i] = (uintptr_t)buffer;
-    }
-  }
-}
-
-static void clear(bed *b) {
-  b->d->ops->close(b->d);
-  gen_instance_free(b->g);
-  arena_clear(&b->a);
-  gen_close(b->t);
-}
+#include "peer_fixture.h"
 
 static void call(bed *b, const peer_kind *k) {
   peer it;
@@ -64,13 +10,6 @@ static void call(bed *b, const peer_kind *k) {
   assert_memory_equal(it.version, "NPP 13.0.3", 10);
   assert_ok(it.contender.launch(it.contender.self, NULL, b->args, &e), &e);
   peer_close(&it);
-}
-
-static int64_t value(const bed *b, const char *name) {
-  size_t at;
-  err e = {0};
-  assert_ok(peer_argument(b->t, name, &at, &e), &e);
-  return (int64_t)b->values[at];
 }
 
 static const uint8_t *bytes(const bed *b, const char *name) {
@@ -134,10 +73,6 @@ TEST(box_blur) {
     }
     clear(&b);
   }
-}
-
-static float number(const bed *b, const char *name, int64_t i) {
-  return ((const float *)(const void *)bytes(b, name))[i];
 }
 
 /* The result of the pixel of x at a column and row. */
