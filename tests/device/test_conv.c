@@ -6,13 +6,10 @@
 #include <float.h>
 #include <math.h>
 
-#include "device_fixture.h"
+#include "conv_fixture.h"
 
 enum { MOST = 52 * 20, ALIGN = 4, SMUDGE = 12345 };
 enum { RX = 2, RY = 1, WIDE = 2 * RX + 1, HIGH = 2 * RY + 1, TAPS = WIDE * HIGH };
-
-typedef enum edge { ZERO, REPLICATE, MIRROR, VALID, BORDERS } edge;
-static const char *const border_names[BORDERS] = {"zero", "replicate", "mirror", "valid"};
 
 #define SLIDE "ALG=register,SUMS=slide,BLOCK_X=32,BLOCK_Y=1,OUT_X=4,OUT_Y=8,VEC=4,UNROLL=2"
 #define STAY "ALG=register,SUMS=stay,FILTER=constant,BLOCK_X=32,BLOCK_Y=2,OUT_X=2,OUT_Y=4,VEC=2"
@@ -122,21 +119,11 @@ static void result_init(const conv *c, const image *x, image *y) {
   image_init(y, at_least_0(x->nx - less * 2 * c->rx), at_least_0(x->ny - less * 2 * c->ry), SMUDGE);
 }
 
-static float whole_number(bed *b) {
-  return (float)random_below(&b->random, 17) - 8;
-}
-
 /* Small whole numbers, and NaN between rows; conv1d has one row. */
 static void image_random(bed *b, const conv *c, int nx, int ny, image *a) {
   image_init(a, nx, is_line(c) ? 1 : ny, NAN);
   for (int i = 0; i < a->nx * a->ny; i++) {
     *pixel(a, i % nx, i / nx) = whole_number(b);
-  }
-}
-
-static void taps_random(bed *b, float *f, int n) {
-  for (int i = 0; i < n; i++) {
-    f[i] = (float)random_below(&b->random, 9) - 3.5f; /* no zero */
   }
 }
 
@@ -172,17 +159,6 @@ static void convolve(bed *b, const conv *c, const image *x, const float *f, imag
 }
 
 /* ---- the definition -------------------------------------------------------------------------- */
-
-/* The element of 0 to n - 1 that stands for element i; -1: none, which counts as zero. */
-static int stands_for(edge border, int i, int n) {
-  if (border == REPLICATE) {
-    return i < 0 ? 0 : i < n ? i : n - 1;
-  }
-  while (border == MIRROR && n > 1 && (i < 0 || i >= n)) {
-    i = i < 0 ? -i : 2 * (n - 1) - i;
-  }
-  return border == MIRROR && n == 1 ? 0 : i >= 0 && i < n ? i : -1;
-}
 
 static float define_one(const conv *c, image *x, const float *f, int column, int row) {
   float sum = 0;

@@ -6,14 +6,11 @@
 #include <float.h>
 #include <math.h>
 
-#include "device_fixture.h"
+#include "conv_fixture.h"
 
 enum { MOST = 48 * 11 * 9, ALIGN = 4, SMUDGE = 12345 };
 enum { RX = 2, RY = 1, RZ = 1, WIDE = 2 * RX + 1, HIGH = 2 * RY + 1, DEEP = 2 * RZ + 1 };
 enum { TAPS = WIDE * HIGH * DEEP };
-
-typedef enum edge { ZERO, REPLICATE, MIRROR, VALID, BORDERS } edge;
-static const char *const border_names[BORDERS] = {"zero", "replicate", "mirror", "valid"};
 
 #define WHOLE                                                                                      \
   "ALG=register,FILTER=constant,BLOCK_X=8,BLOCK_Y=4,OUT_X=4,OUT_Y=2,VEC=4,UNROLL=4,PREFETCH=2"
@@ -114,21 +111,11 @@ static void result_init(const conv *c, const volume *x, volume *y) {
               less(x->nz, valid * 2 * RZ), SMUDGE);
 }
 
-static float whole_number(bed *b) {
-  return (float)random_below(&b->random, 17) - 8;
-}
-
 /* Small whole numbers, and NaN between rows. */
 static void volume_random(bed *b, int nx, int ny, int nz, volume *v) {
   volume_init(v, nx, ny, nz, NAN);
   for (int i = 0; i < nx * ny * nz; i++) {
     *nth(v, i) = whole_number(b);
-  }
-}
-
-static void taps_random(bed *b, float *f, int n) {
-  for (int i = 0; i < n; i++) {
-    f[i] = (float)random_below(&b->random, 9) - 3.5f; /* no zero */
   }
 }
 
@@ -157,17 +144,6 @@ static void convolve(bed *b, const conv *c, const volume *x, const float *f, vol
 }
 
 /* ---- the definition -------------------------------------------------------------------------- */
-
-/* The element of 0 to n - 1 that stands for element i; -1: none, which counts as zero. */
-static int stands_for(edge border, int i, int n) {
-  if (border == REPLICATE) {
-    return i < 0 ? 0 : i < n ? i : n - 1;
-  }
-  while (border == MIRROR && n > 1 && (i < 0 || i >= n)) {
-    i = i < 0 ? -i : 2 * (n - 1) - i;
-  }
-  return border == MIRROR && n == 1 ? 0 : i >= 0 && i < n ? i : -1;
-}
 
 /* The result whose filter is around an element of x. */
 static float define_one(const conv *c, volume *x, const float *f, int column, int row, int plane) {
