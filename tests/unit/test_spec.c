@@ -307,7 +307,7 @@ TEST(a_constant_is_passed_where_the_kernel_takes_it) {
                               "block block_size_x, 1, 1",
                               "arg y:f32[(16)]:out",
                               "constant f:f32[(9)]:constant(0)",
-                              "arg f_too:f32[(9)]:in:constant(0)",
+                              "arg f_argument:f32[(9)]:in:constant(0)",
                               NULL};
   const char *const plain = kernel_text;
   kernel_text = "__constant__ float f[9];\n__global__ void k(float *y) {}\n";

@@ -1,47 +1,26 @@
 #define _GNU_SOURCE
 #include "t1.h"
 
-#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "c_kernel.h"
 #include "c_name.h"
 #include "dtype.h"
 #include "file.h"
-#include "python.h"
 #include "spec.h"
+#include "t1_job.h"
 
 enum { MAX_LINES = 512, MAX_NBYTES = 64 << 20 };
 
-typedef struct job {
-  const char *path;
-  arena *a;
-  err *e;
-  const json_t *kernel; /* KernelSpecification */
-  json_t *config;       /* BenchmarkConfig, numbers by name; NULL: none */
-  const gen_template *space;
-  gen_instance *g; /* of it */
-  python_name names[GEN_MAX_PARAMS];
-  size_t n_names;
-  str kernel_text;
-  bool constants_are_passed; /* the kernel has parameters for them, besides their variables */
-  const char **lines;
-  size_t n_lines;
-} job;
-
-#define BAD(j, ...) err_at((j)->e, ERR_USAGE, (j)->path, __VA_ARGS__)
-
-static const char *text_of(const json_t *object, const char *key, const char *other) {
+const char *t1_text(const json_t *object, const char *key, const char *other) {
   const char *text = json_string_value(json_object_get(object, key));
   return text ? text : other;
 }
 
-static int add_line(job *j, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int add_line(job *j, const char *format, ...) {
+int t1_add_line(t1_job *j, const char *format, ...) {
   char *text;
   va_list ap;
   va_start(ap, format);
@@ -72,13 +51,13 @@ static bool divides(const char *python) {
   return false;
 }
 
-static int check_division(job *j, const char *what, const char *python) {
+static int check_division(t1_job *j, const char *what, const char *python) {
   return divides(python)
              ? BAD(j, "%s: write // for the division of whole numbers in \"%.200s\"", what, python)
              : 0;
 }
 
-static const gen_param *find_param(const job *j, const char *name, size_t n) {
+const gen_param *t1_find_param(const t1_job *j, const char *name, size_t n) {
   for (size_t i = 0; i < j->space->n_params; i++) {
     const gen_param *p = &j->space->params[i];
     if (strlen(p->name) == n && !memcmp(p->name, name, n)) {
@@ -89,7 +68,7 @@ static const gen_param *find_param(const job *j, const char *name, size_t n) {
 }
 
 /* ProblemSize or ProblemSize[i]; false: there is no such number. */
-static bool problem_size(const job *j, size_t i, json_int_t *out) {
+static bool problem_size(const t1_job *j, size_t i, json_int_t *out) {
   const json_t *size = json_object_get(j->kernel, "ProblemSize");
   const json_t *side = json_is_array(size) ? json_array_get(size, i) : i ? NULL : size;
   *out = json_integer_value(side);
@@ -97,10 +76,10 @@ static bool problem_size(const job *j, size_t i, json_int_t *out) {
 }
 
 /* max(NAME) and min(NAME) of a parameter's values; its length, 0: something else stands here. */
-static size_t extreme_length(const job *j, const char *p, int64_t *out) {
+static size_t extreme_length(const t1_job *j, const char *p, int64_t *out) {
   const bool max = !strncmp(p, "max(", 4);
   const size_t n = max || !strncmp(p, "min(", 4) ? strcspn(p + 4, ")") : 0;
-  const gen_param *param = n && p[4 + n] ? find_param(j, p + 4, n) : NULL;
+  const gen_param *param = n && p[4 + n] ? t1_find_param(j, p + 4, n) : NULL;
   if (!param || param->values[0].s) {
     return 0;
   }
@@ -113,7 +92,7 @@ static size_t extreme_length(const job *j, const char *p, int64_t *out) {
 }
 
 /* ProblemSize[1]; its length. */
-static size_t size_length(const job *j, const char *p, json_int_t *out) {
+static size_t size_length(const t1_job *j, const char *p, json_int_t *out) {
   static const char word[] = "ProblemSize";
   const size_t n = sizeof word - 1;
   char *end = NULL;
@@ -126,7 +105,7 @@ static size_t size_length(const job *j, const char *p, json_int_t *out) {
 }
 
 /* A name of BenchmarkConfig that is no parameter; its length. */
-static size_t config_length(const job *j, const char *p, json_int_t *out) {
+static size_t config_length(const t1_job *j, const char *p, json_int_t *out) {
   const size_t n = c_name_length(p);
   char name[64] = "";
   if (n && n < sizeof name) {
@@ -134,11 +113,11 @@ static size_t config_length(const job *j, const char *p, json_int_t *out) {
   }
   const json_t *value = json_object_get(j->config, name);
   *out = json_integer_value(value);
-  return json_is_integer(value) && !find_param(j, name, n) ? n : 0;
+  return json_is_integer(value) && !t1_find_param(j, name, n) ? n : 0;
 }
 
 /* With numbers in place of what the lines have no word for. */
-static void resolve(const job *j, const char *p, str *out) {
+static void resolve(const t1_job *j, const char *p, str *out) {
   while (*p) {
     json_int_t whole = 0;
     int64_t extreme = 0;
@@ -158,7 +137,7 @@ static void resolve(const job *j, const char *p, str *out) {
 }
 
 /* A number, or Python that gives one, as the lines have it. */
-static int number(job *j, const char *what, const json_t *value, const char **out) {
+int t1_number(t1_job *j, const char *what, const json_t *value, const char **out) {
   auto_str python = {0}, lua = {0};
   err why = {0};
   if (json_is_integer(value)) {
@@ -200,7 +179,7 @@ static uint16_t given_index(const gen_param *p, const json_t *given) {
 
 /* The given Defaults need not meet the conditions: else the first values, else the first valid
  * point. */
-static int choose_default(const job *j, const json_t *list, gen_config *c) {
+static int choose_default(const t1_job *j, const json_t *list, gen_config *c) {
   auto_space *valid = NULL;
   gen_config_default(j->space, c);
   for (size_t i = 0; i < j->space->n_params; i++) {
@@ -219,7 +198,7 @@ static int choose_default(const job *j, const json_t *list, gen_config *c) {
   return 0;
 }
 
-static int add_params(job *j, const json_t *space) {
+static int add_params(t1_job *j, const json_t *space) {
   gen_config c;
   TRY(choose_default(j, json_object_get(space, "TuningParameters"), &c));
   for (size_t i = 0; i < j->space->n_params; i++) {
@@ -232,21 +211,21 @@ static int add_params(job *j, const json_t *space) {
     str_add(&line, " default ");
     gen_add_value(&p->values[c.index[i]], &line);
     j->names[j->n_names++] = (python_name){p->name, p->values[0].s != NULL};
-    TRY(add_line(j, "param %s=%s", p->name, str_text(&line)));
+    TRY(t1_add_line(j, "param %s=%s", p->name, str_text(&line)));
   }
   return 0;
 }
 
 /* spec_parse has translated each before. */
-static int add_conditions(job *j, const json_t *space) {
+static int add_conditions(t1_job *j, const json_t *space) {
   const json_t *list = json_object_get(space, "Conditions");
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *c = json_array_get(list, i);
-    const char *python = text_of(c, "Expression", json_string_value(c));
+    const char *python = t1_text(c, "Expression", json_string_value(c));
     auto_str lua = {0};
     TRY(check_division(j, "a condition", python));
     TRY(python_condition(python, j->names, j->n_names, &lua, j->e));
-    TRY(add_line(j, "require %s", str_text(&lua)));
+    TRY(t1_add_line(j, "require %s", str_text(&lua)));
   }
   return 0;
 }
@@ -262,16 +241,16 @@ static bool mentions(const char *text, const char *word) {
 }
 
 /* Macros that BAT defines for every variant, and the one by which texts tell Kernel Tuner. */
-static int add_macros(job *j) {
+static int add_macros(t1_job *j) {
   const char *key;
   json_t *value;
   json_object_foreach(j->config, key, value) {
     const bool wanted = json_is_integer(value) && mentions(str_text(&j->kernel_text), key) &&
-                        !find_param(j, key, strlen(key));
-    TRY(wanted ? add_line(j, "option -D%s=%lld", key, (long long)json_integer_value(value)) : 0);
+                        !t1_find_param(j, key, strlen(key));
+    TRY(wanted ? t1_add_line(j, "option -D%s=%lld", key, (long long)json_integer_value(value)) : 0);
   }
   return mentions(str_text(&j->kernel_text), "kernel_tuner")
-             ? add_line(j, "option -Dkernel_tuner=1")
+             ? t1_add_line(j, "option -Dkernel_tuner=1")
              : 0;
 }
 
@@ -280,7 +259,7 @@ static int add_macros(job *j) {
 static const char *const sides[] = {"X", "Y", "Z"};
 
 /* The product of GridDivX; Kernel Tuner takes the block's width where there is none. */
-static int add_divisor(job *j, size_t side, str *out) {
+static int add_divisor(t1_job *j, size_t side, str *out) {
   char key[16];
   snprintf(key, sizeof key, "GridDiv%s", sides[side]);
   const json_t *list = json_object_get(j->kernel, key);
@@ -290,18 +269,18 @@ static int add_divisor(job *j, size_t side, str *out) {
   }
   for (size_t i = 0; i < json_array_size(list); i++) {
     const char *factor;
-    TRY(number(j, key, json_array_get(list, i), &factor));
+    TRY(t1_number(j, key, json_array_get(list, i), &factor));
     str_addf(out, "%s(%s)", i ? " * " : "", factor);
   }
   return 0;
 }
 
-static int add_sides(job *j, const char *key, const char *const parts[3]) {
-  return add_line(j, "%s %s, %s, %s", key, parts[0], parts[1], parts[2]);
+static int add_sides(t1_job *j, const char *key, const char *const parts[3]) {
+  return t1_add_line(j, "%s %s, %s, %s", key, parts[0], parts[1], parts[2]);
 }
 
 /* The expressions of GlobalSize or LocalSize; 1 where there is none. */
-static int read_sides(job *j, const char *key, const char *parts[3]) {
+static int read_sides(t1_job *j, const char *key, const char *parts[3]) {
   const json_t *size = json_object_get(j->kernel, key);
   if (!json_object_get(size, "X")) {
     return BAD(j, "KernelSpecification has no %s with an X", key);
@@ -309,12 +288,12 @@ static int read_sides(job *j, const char *key, const char *parts[3]) {
   for (size_t i = 0; i < 3; i++) {
     const json_t *side = json_object_get(size, sides[i]);
     parts[i] = "1";
-    TRY(side ? number(j, key, side, &parts[i]) : 0);
+    TRY(side ? t1_number(j, key, side, &parts[i]) : 0);
   }
   return 0;
 }
 
-static int divided_grid(job *j, const char *parts[3]) {
+static int divided_grid(t1_job *j, const char *parts[3]) {
   for (size_t i = 0; i < 3; i++) {
     json_int_t size;
     auto_str divisor = {0};
@@ -330,9 +309,9 @@ static int divided_grid(job *j, const char *parts[3]) {
   return 0;
 }
 
-static int global_grid(job *j, const char *const block[3], const char *parts[3]) {
+static int global_grid(t1_job *j, const char *const block[3], const char *parts[3]) {
   TRY(read_sides(j, "GlobalSize", parts));
-  if (strcasecmp(text_of(j->kernel, "GlobalSizeType", "CUDA"), "OpenCL") != 0) {
+  if (strcasecmp(t1_text(j->kernel, "GlobalSizeType", "CUDA"), "OpenCL") != 0) {
     return 0;
   }
   for (size_t i = 0; i < 3; i++) {
@@ -343,154 +322,28 @@ static int global_grid(job *j, const char *const block[3], const char *parts[3])
 }
 
 /* Shared memory of a launch is for kernels that declare such. */
-static int add_shared(job *j) {
+static int add_shared(t1_job *j) {
   const json_t *size = json_object_get(j->kernel, "SharedMemory");
   const char *text;
   if (!strstr(str_text(&j->kernel_text), "extern __shared__") || !size || json_is_null(size)) {
     return 0;
   }
-  TRY(number(j, "SharedMemory", size, &text));
-  return add_line(j, "shared %s", text);
+  TRY(t1_number(j, "SharedMemory", size, &text));
+  return t1_add_line(j, "shared %s", text);
 }
 
-static int add_launch(job *j) {
-  const char *name = text_of(j->kernel, "KernelName", NULL), *block[3], *grid[3];
+static int add_launch(t1_job *j) {
+  const char *name = t1_text(j->kernel, "KernelName", NULL), *block[3], *grid[3];
   json_int_t size;
   if (!name) {
     return BAD(j, "KernelSpecification has no KernelName");
   }
-  TRY(add_line(j, "kernel %s", name));
+  TRY(t1_add_line(j, "kernel %s", name));
   TRY(read_sides(j, "LocalSize", block));
   TRY(problem_size(j, 0, &size) ? divided_grid(j, grid) : global_grid(j, block, grid));
   TRY(add_sides(j, "grid", grid));
   TRY(add_sides(j, "block", block));
   return add_shared(j);
-}
-
-/* ---- arguments ------------------------------------------------------------------------------- */
-
-static const struct {
-  const char *name, *type;
-} types[] = {{"bool", "u8"},    {"int8", "i8"},    {"byte", "i8"},   {"uint8", "u8"},
-             {"int16", "i16"},  {"uint16", "u16"}, {"int32", "i32"}, {"int", "i32"},
-             {"uint32", "u32"}, {"uint", "u32"},   {"int64", "i64"}, {"uint64", "u64"},
-             {"half", "f16"},   {"float", "f32"},  {"double", "f64"}};
-
-/* float4 is four elements of float. */
-static int read_type(job *j, const json_t *arg, const char **type, int *n) {
-  const char *text = text_of(arg, "Type", "none");
-  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-    const size_t length = strlen(types[i].name);
-    if (!strncmp(text, types[i].name, length)) {
-      const int width = text[length] ? atoi(text + length) : 1;
-      char again[40];
-      snprintf(again, sizeof again, width > 1 ? "%s%d" : "%s", types[i].name, width);
-      if (width >= 1 && width <= 16 && !strcmp(again, text)) {
-        *type = types[i].type;
-        *n = width;
-        return 0;
-      }
-    }
-  }
-  return BAD(j, "argument '%.60s': the type '%.40s' has no counterpart",
-             text_of(arg, "Name", "without a name"), text);
-}
-
-/* FillValue, whole for whole numbers. */
-static int fill_value(job *j, const json_t *arg, const char *type, const char **out) {
-  const json_t *value = json_object_get(arg, "FillValue");
-  if (!value) {
-    *out = "0";
-    return 0;
-  }
-  if (json_is_real(value) && *type != 'f') {
-    *out = arena_format(j->a, "%.0f", json_real_value(value));
-    return *out ? 0 : err_nomem(j->e);
-  }
-  return number(j, "FillValue", value, out);
-}
-
-static int fill_of(job *j, const json_t *arg, const char *type, const char **out) {
-  const char *kind = text_of(arg, "FillType", "Constant"), *value;
-  const char *source = text_of(arg, "DataSource", "");
-  if (!strcmp(kind, "Random")) {
-    *out = *type == 'f' ? "normal(0,1)" : "uniform(0,100)";
-    return 0;
-  }
-  if (!strcmp(kind, "Constant")) {
-    TRY(fill_value(j, arg, type, &value));
-    *out = arena_format(j->a, "constant(%s)", value);
-    return *out ? 0 : err_nomem(j->e);
-  }
-  if (!strcmp(kind, "BinaryRaw") && *source) {
-    *out = arena_format(j->a, "file(%s)", source);
-    return *out ? 0 : err_nomem(j->e);
-  }
-  if (!strcmp(kind, "Generator") && !strcmp(source, "i")) {
-    *out = "ramp(0,1)";
-    return 0;
-  }
-  return BAD(
-      j,
-      "argument '%.60s': the FillType %.40s%s%.60s is not supported; Constant, Random, BinaryRaw and "
-      "the Generator \"i\" are",
-      text_of(arg, "Name", ""), kind, *source ? " of " : "", source);
-}
-
-static const char *direction_of(const json_t *arg) {
-  const char *access = text_of(arg, "AccessType", "ReadWrite");
-  return !strcmp(access, "ReadOnly") ? "in" : !strcmp(access, "WriteOnly") ? "out" : "inout";
-}
-
-static int add_vector(job *j, const json_t *arg, const char *name, const char *type, int width) {
-  const bool constant = !strcmp(text_of(arg, "MemType", ""), "Constant") ||
-                        !strcmp(text_of(arg, "MemoryType", ""), "Symbol");
-  const char *count, *fill, *direction = direction_of(arg);
-  TRY(number(j, "Size", json_object_get(arg, "Size"), &count));
-  TRY(fill_of(j, arg, type, &fill));
-  char factor[16] = "";
-  snprintf(factor, sizeof factor, width > 1 ? "%d * " : "", width);
-  if (constant) {
-    TRY(add_line(j, "constant %s:%s[%s(%s)]:%s", name, type, factor, count, fill));
-    return j->constants_are_passed
-               ? add_line(j, "arg %s_too:%s[%s(%s)]:in:%s", name, type, factor, count, fill)
-               : 0;
-  }
-  return !strcmp(direction, "out")
-             ? add_line(j, "arg %s:%s[%s(%s)]:out", name, type, factor, count)
-             : add_line(j, "arg %s:%s[%s(%s)]:%s:%s", name, type, factor, count, direction, fill);
-}
-
-static int add_argument(job *j, const json_t *arg, size_t i) {
-  const char *memory = text_of(arg, "MemoryType", "Vector"), *type = "", *value, *name;
-  int width = 1;
-  name = text_of(arg, "Name", NULL);
-  name = name && !find_param(j, name, strlen(name)) ? name : arena_format(j->a, "arg%zu", i + 1);
-  TRY(name ? 0 : err_nomem(j->e));
-  TRY(read_type(j, arg, &type, &width));
-  if (!strcmp(memory, "Vector") || !strcmp(memory, "Symbol")) {
-    return add_vector(j, arg, name, type, width);
-  }
-  if (strcmp(memory, "Scalar") != 0 || width > 1) {
-    return BAD(j, "argument '%.60s': a %.40s of %.40s is not supported", name, memory,
-               text_of(arg, "Type", ""));
-  }
-  TRY(fill_value(j, arg, type, &value));
-  return add_line(j, "arg %s:%s=%s", name, type, value);
-}
-
-static int add_arguments(job *j) {
-  const json_t *list = json_object_get(j->kernel, "Arguments");
-  if (!json_is_array(list)) {
-    return BAD(j, "KernelSpecification has no list of Arguments");
-  }
-  j->constants_are_passed =
-      c_kernel_parameters(str_text(&j->kernel_text), text_of(j->kernel, "KernelName", "")) ==
-      (int)json_array_size(list);
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    TRY(add_argument(j, json_array_get(list, i), i));
-  }
-  return 0;
 }
 
 /* ---- compiler options ------------------------------------------------------------------------ */
@@ -508,14 +361,14 @@ static bool is_idle(const char *option) {
 }
 
 /* value: of an option that takes the next word; NULL: it is one word */
-static int add_option(job *j, const char *word, const char *value) {
+static int add_option(t1_job *j, const char *word, const char *value) {
   if (!strncmp(word, "-I", 2)) {
-    return add_line(j, "include %s", value ? value : word + 2);
+    return t1_add_line(j, "include %s", value ? value : word + 2);
   }
   if (value) {
-    return add_line(j, "option --ptxas-options=%s", value);
+    return t1_add_line(j, "option --ptxas-options=%s", value);
   }
-  return is_idle(word) ? 0 : add_line(j, "option %s", word);
+  return is_idle(word) ? 0 : t1_add_line(j, "option %s", word);
 }
 
 static bool takes_word(const char *option) {
@@ -523,7 +376,7 @@ static bool takes_word(const char *option) {
 }
 
 /* "-Xptxas -dlcm=cg" is two words, and may be one text. */
-static int add_options(job *j) {
+static int add_options(t1_job *j) {
   const json_t *list = json_object_get(j->kernel, "CompilerOptions");
   auto_str all = {0};
   for (size_t i = 0; i < json_array_size(list); i++) {
@@ -540,9 +393,9 @@ static int add_options(job *j) {
 /* ---- the kernel's file ----------------------------------------------------------------------- */
 
 /* Beside the description, or in the folder above it, as Kernel Tuner looks for it. */
-static int find_kernel_file(job *j, const char **out) {
-  const char *name = text_of(j->kernel, "KernelFile", NULL), *slash = strrchr(j->path, '/');
-  const char *language = text_of(j->kernel, "Language", "CUDA");
+static int find_kernel_file(t1_job *j, const char **out) {
+  const char *name = t1_text(j->kernel, "KernelFile", NULL), *slash = strrchr(j->path, '/');
+  const char *language = t1_text(j->kernel, "Language", "CUDA");
   if (strcmp(language, "CUDA") != 0) {
     return BAD(j, "the kernel's Language is %.40s; CUDA is what can be tuned", language);
   }
@@ -566,7 +419,7 @@ static int find_kernel_file(job *j, const char **out) {
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static int write_lines(job *j, const json_t *root, t1_problem *out) {
+static int write_lines(t1_job *j, const json_t *root, t1_problem *out) {
   const json_t *space = json_object_get(root, "ConfigurationSpace");
   j->kernel = json_object_get(root, "KernelSpecification");
   j->config = json_object_get(root, "BenchmarkConfig");
@@ -577,7 +430,7 @@ static int write_lines(job *j, const json_t *root, t1_problem *out) {
   TRY(add_params(j, space));
   TRY(add_conditions(j, space));
   TRY(add_launch(j));
-  TRY(add_arguments(j));
+  TRY(t1_add_arguments(j));
   TRY(add_options(j));
   TRY(add_macros(j));
   out->lines = j->lines;
@@ -587,7 +440,7 @@ static int write_lines(job *j, const json_t *root, t1_problem *out) {
 
 int t1_parse(const char *path, const char *text, size_t n, arena *a, t1_problem *out, err *e) {
   spec space;
-  job j = {.path = path, .a = a, .e = e};
+  t1_job j = {.path = path, .a = a, .e = e};
   int rc = spec_parse(path, text, n, &space, e);
   if (!rc) {
     json_t *root = json_loadb(text, n, 0, NULL); /* spec_parse has read it */
