@@ -276,6 +276,7 @@ bool gen_config_equal(const gen_template *t, const gen_config *a, const gen_conf
   X(dev_smem_reserved, "bytes of shared memory per block that the system takes")                   \
   X(dev_l2, "bytes of second-level cache")                                                         \
   X(dev_memory, "bytes of memory")                                                                 \
+  X(dev_links, "1: kernels that launch kernels can be built, else 0")                              \
   X(dev_warp, "threads of a warp")
 
 typedef struct gen_number { /* a device limit that expressions may read, see expr.h */

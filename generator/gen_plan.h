@@ -81,10 +81,11 @@ typedef struct gen_launch {
   uint32_t grid[3], block[3], smem;
   bool overlap; /* with the kernel before, or the caller's: it waits for that one's end by itself
                    (griddepcontrol) */
-  bool cooperative;            /* all blocks are on the device at once */
-  bool copy;                   /* kernel NULL: from the second operand to the first */
-  uint8_t stream;              /* 0: the caller's; others run beside it and end before its end */
-  uint8_t after;               /* bits of other streams: waits for what stands before it in them */
+  bool cooperative; /* all blocks are on the device at once */
+  uint32_t pool;    /* launches of its own that may be pending; 0: the device's default */
+  bool copy;        /* kernel NULL: from the second operand to the first */
+  uint8_t stream;   /* 0: the caller's; others run beside it and end before its end */
+  uint8_t after;    /* bits of other streams: waits for what stands before it in them */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
   double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */

@@ -29,5 +29,5 @@ if [ ! -e "$cuda/include/cuda.h" ] && [ ! -e build/cuda/nvidia/cu13/include/cuda
   echo "no CUDA toolkit in $cuda: fetching its headers and NVRTC into build/cuda"
   command -v pip3 >/dev/null || { echo "please install a CUDA toolkit, or python3-pip" >&2; exit 1; }
   pip3 install --quiet --target build/cuda 'nvidia-cuda-runtime~=13.0.0' 'nvidia-cuda-nvrtc~=13.0.0' 'nvidia-cuda-crt~=13.0.0' \
-    'nvidia-nvfatbin~=13.0.0'
+    'nvidia-nvfatbin~=13.0.0' 'nvidia-nvjitlink~=13.0.0'
 fi

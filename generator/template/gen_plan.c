@@ -12,7 +12,7 @@
 static const int64_t GRID_MAX[3] = {2147483647, 65535, 65535};
 static const int64_t BLOCK_MAX[3] = {1024, 1024, 64};
 
-enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128 };
+enum { POINTER_NBYTES = 8, TENSOR_MAP_NBYTES = 128, POOL_MAX = 1 << 20 };
 
 typedef struct job {
   gen_instance *g;
@@ -212,6 +212,9 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
     return false;
   }
   l->cooperative = s->cooperative && gen_holds(j->g, s->cooperative);
+  if (s->pool) {
+    l->pool = (uint32_t)gen_bounded(j->g, s->pool, 1, POOL_MAX, "pool");
+  }
   l->overlap = !l->cooperative && overlaps(j, s, l, first);
   l->operands = operands(j, s);
   l->n_operands = s->n_operands;

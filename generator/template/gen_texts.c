@@ -84,6 +84,10 @@ static int launch(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *
                    "one, with --header",
                    t->pub.name);
   }
+  if (s->pool) {
+    return err_set(e, ERR_USAGE, "a portfolio in C cannot launch %s, which launches kernels",
+                   s->kernel);
+  }
   if (s->cooperative) {
     return err_set(e, ERR_USAGE,
                    "a portfolio in C cannot launch %s cooperatively; export problems of %s one by "

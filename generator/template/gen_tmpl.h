@@ -108,6 +108,7 @@ typedef struct gen_stage {
   const char *instance; /* of a C++ template that the kernel calls; or NULL */
   const gen_expr *when; /* NULL: always */
   const gen_expr *overlap, *early, *cooperative; /* NULL: never */
+  const gen_expr *pool;                          /* NULL: the device's default */
   const gen_expr *grid[3], *block[3], *smem;     /* NULL: 1, 1, 0 */
   const gen_expr *work[GEN_MAX_WORK];            /* of a block; NULL: 0 */
   const gen_expr *fill, *nbytes; /* memory stages; nbytes NULL: the whole workspace */

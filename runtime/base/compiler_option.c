@@ -158,3 +158,18 @@ int compiler_options_of(const char *text, compiler_options *out, err *e) {
   }
   return 0;
 }
+
+bool compiler_options_relocatable(const char *text) {
+  compiler_options all;
+  bool yes = false;
+  if (compiler_options_of(text, &all, NULL)) {
+    return false;
+  }
+  for (int i = 0; i < all.n; i++) {
+    const char *name = all.text[i] + strspn(all.text[i], "-");
+    if (!strncmp(name, "rdc=", 4) || !strncmp(name, "relocatable-device-code=", 24)) {
+      yes = !strcmp(strchr(name, '=') + 1, "true"); /* the last one counts */
+    }
+  }
+  return yes;
+}

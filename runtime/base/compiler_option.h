@@ -8,6 +8,8 @@
 #ifndef BASE_COMPILER_OPTION_H
 #define BASE_COMPILER_OPTION_H
 
+#include <stdbool.h>
+
 #include "err.h"
 #include "str.h"
 
@@ -30,6 +32,10 @@ typedef struct compiler_options {
 /* compiler_options_of -- those in the first line of the text; none when it is another line
  *   err  ERR_USAGE  one of them may not stand there */
 int compiler_options_of(const char *text, compiler_options *out, err *e);
+
+/* compiler_options_relocatable -- is -rdc=true among those of the text? Then kernels may launch kernels,
+ * and a cubin has to be linked */
+bool compiler_options_relocatable(const char *text);
 
 /* compiler_option_controls -- the file's name in --ptxas-options=--apply-controls=NAME; else NULL */
 const char *compiler_option_controls(const char *option);

@@ -13,6 +13,7 @@
 #include "compile_signals.h"
 #include "compiler_option.h"
 #include "file.h"
+#include "link.h"
 #include "nvrtc_api.h"
 
 struct rt_compiler {
@@ -299,11 +300,19 @@ static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, bool minimal,
   return result ? log_error(str_text(&image->log), c->api.nvrtcGetErrorString(result), e) : 0;
 }
 
+/* A cubin of relocatable code is no image yet. */
+static bool is_linked(const rt_source *s) {
+  return is_cubin(s) && compiler_options_relocatable(s->text + s->body);
+}
+
 static int fetch_image(rt_compiler *c, nvrtcProgram p, const rt_source *s, rt_image *image,
                        err *e) {
   TRY(fetch(p, c->api.nvrtcGetPTXSize, c->api.nvrtcGetPTX, true, &image->ptx, e));
   if (is_cubin(s)) {
     TRY(fetch(p, c->api.nvrtcGetCUBINSize, c->api.nvrtcGetCUBIN, false, &image->cubin, e));
+  }
+  if (is_linked(s)) {
+    TRY(rt_link(s->arch, &image->cubin, e));
   }
   bool whole = image->ptx.n && (!is_cubin(s) || image->cubin.n);
   return whole ? 0 : err_set(e, ERR_COMPILE, "NVRTC returned no image for %s", s->arch);
@@ -353,6 +362,7 @@ static bool text_failed(const rt_image *image, const err *e) {
 static int compile_fully(rt_compiler *c, const rt_source *s, rt_image *image, err *e) {
   err first = {0};
   TRY(include_check(s->text, e));
+  TRY(is_linked(s) ? rt_link_check(e) : 0);
   const bool minimal = may_be_minimal(c, s);
   const int rc = compile(c, s, minimal, image, &first);
   if (rc && minimal && text_failed(image, &first)) { /* perhaps for lack of the declarations */

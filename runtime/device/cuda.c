@@ -325,6 +325,20 @@ static int launch_cooperative(rt_device *d, rt_function *f, const uint32_t grid[
   return r ? launch_failed(d, grid, block, smem, r, e) : 0;
 }
 
+/* The limit belongs to the context, which several plans share: it is only raised. */
+static int pending_launches(rt_device *d, uint32_t n, err *e) {
+  const CUlimit limit = CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT;
+  const cuda_api *api = &of(d)->api;
+  size_t now = 0;
+  if (!api->cuCtxGetLimit || !api->cuCtxSetLimit) {
+    return err_set(e, ERR_DEVICE, "this driver has no limit of pending launches");
+  }
+  ENTER(d, e);
+  CUresult r = api->cuCtxGetLimit(&now, limit);
+  r = !r && now < n ? api->cuCtxSetLimit(limit, n) : r;
+  return r ? FAIL(d, e, r, "allowing %u pending launches by kernels", n) : 0;
+}
+
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 static void close_device(rt_device *d) {
@@ -363,6 +377,7 @@ static const rt_device_ops ops = {
     .launch = launch,
     .launch_overlapping = launch_overlapping,
     .launch_cooperative = launch_cooperative,
+    .pending_launches = pending_launches,
     .give_back = give_back,
     .capturing = cuda_capturing,
     .stream_new = cuda_stream_new,

@@ -46,6 +46,7 @@
   X(cuModuleGetGlobal) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy)                     \
   X(cuArray3DCreate) X(cuArrayDestroy) X(cuMemcpy3DAsync) X(cuTexObjectCreate)                      \
   X(cuTexObjectDestroy) X(cuSurfObjectCreate) X(cuSurfObjectDestroy) CUDA_OPTIONAL_12(X)            \
+  X(cuCtxGetLimit) X(cuCtxSetLimit)                                                                 \
   X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemAllocManaged) X(cuMemPrefetchAsync) X(cuMemAdvise)      \
   CUDA_OPTIONAL_12_4(X)
 /* clang-format on */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cuda_device.h"
+#include "link.h"
 
 #define AT(name) CU_DEVICE_ATTRIBUTE_##name
 
@@ -104,6 +105,7 @@ int cuda_info(cuda *d, int ordinal, err *e) {
   rt_info *f = &d->device.info;
   f->format = RT_CUBIN;
   f->ordinal = ordinal;
+  f->links = rt_link_is_here();
   CUresult r = d->api.cuDeviceGetName(f->name, sizeof f->name, d->handle);
   r = r ? r : d->api.cuDriverGetVersion(&f->driver);
   if (r) {

@@ -32,6 +32,7 @@ typedef struct rt_info {
   rt_format format;
   bool modelled;      /* times come from a cost model: repeating a launch gives the same time */
   bool serial;        /* launches from several threads must not overlap */
+  bool links;         /* kernels that launch kernels can be built for it on this machine */
   bool checks_bounds; /* a launch fails when it leaves an allocation; no canaries are needed */
   int ordinal;
   int cc;     /* compute capability, 90 for 9.0 */
@@ -229,6 +230,9 @@ typedef struct rt_device_ops {
   /* prefetch -- managed memory moves to the device, or to the host, in the stream's order */
   int (*prefetch)(rt_device *d, rt_ptr p, size_t nbytes, bool to_host, rt_stream s, err *e);
   int (*advise)(rt_device *d, rt_ptr p, size_t nbytes, rt_advice advice, err *e);
+  /* pending_launches -- kernels may have this many launches of their own pending; the limit never
+   * decreases. NULL: there are no launches by kernels */
+  int (*pending_launches)(rt_device *d, uint32_t n, err *e);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

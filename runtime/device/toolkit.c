@@ -24,12 +24,17 @@ static void program_folder(char out[PATH_MAX]) {
 
 typedef struct search {
   const toolkit_library *l;
-  void **handle;
-  str trouble; /* the loader's message for the first file that exists */
+  void **handle; /* NULL: a file that can be read is enough */
+  char *found;   /* likewise: its path */
+  str trouble;   /* the loader's message for the first file that exists */
 } search;
 
 /* If a library exists but does not load, the user needs the reason. */
 static bool try_path(search *x, const char *path) {
+  if (!x->handle) {
+    snprintf(x->found, PATH_MAX, "%s", path);
+    return strchr(path, '/') && access(path, R_OK) == 0;
+  }
   *x->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!*x->handle && strchr(path, '/') && access(path, F_OK) == 0 && x->trouble.n == 0) {
     str_add(&x->trouble, dlerror());
@@ -66,6 +71,17 @@ static bool try_wheels(search *x) {
   return false;
 }
 
+/* The loader's own folders, for files that it does not load. */
+static bool try_system(search *x) {
+  static const char *const folders[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                                        "/usr/lib64", "/usr/lib"};
+  bool found = false;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders && !x->handle && !found; i++) {
+    found = try_folder(x, folders[i], ".");
+  }
+  return found;
+}
+
 static bool find(search *x) {
   for (const char *const *soname = x->l->sonames; *soname; soname++) {
     if (try_path(x, *soname)) {
@@ -74,15 +90,16 @@ static bool find(search *x) {
   }
   const char *home = secure_getenv("CUDA_HOME");
   return (home && *home && (try_folder(x, home, "lib64") || try_folder(x, home, "lib"))) ||
-         try_folder(x, "/usr/local/cuda", "lib64") || (!getauxval(AT_SECURE) && try_wheels(x));
+         try_folder(x, "/usr/local/cuda", "lib64") || try_system(x) ||
+         (!getauxval(AT_SECURE) && try_wheels(x));
 }
 
 static int missing(const search *x, const char *named, err *e) {
   const toolkit_library *l = x->l;
   const char *trouble = str_text(&x->trouble);
   if (named) {
-    return err_set(e, ERR_DEVICE, "%s is %s, which does not load%s%s", l->variable, named,
-                   *trouble ? ": " : "", trouble);
+    return err_set(e, ERR_DEVICE, "%s is %s, which %s%s%s", l->variable, named,
+                   x->handle ? "does not load" : "cannot be read", *trouble ? ": " : "", trouble);
   }
   if (*trouble) {
     return err_set(e, ERR_DEVICE, "%s exists but does not load: %s", l->name, trouble);
@@ -93,11 +110,20 @@ static int missing(const search *x, const char *named, err *e) {
                  l->name, l->package, l->variable);
 }
 
-int toolkit_open(const toolkit_library *l, void **handle, err *e) {
-  const char *value = secure_getenv(l->variable), *named = value && *value ? value : NULL;
-  search x = {.l = l, .handle = handle};
-  const bool found = named ? try_path(&x, named) : find(&x);
-  const int rc = found ? 0 : missing(&x, named, e);
-  str_clear(&x.trouble);
+static int look(search *x, err *e) {
+  const char *value = secure_getenv(x->l->variable), *named = value && *value ? value : NULL;
+  const bool found = named ? try_path(x, named) : find(x);
+  const int rc = found ? 0 : missing(x, named, e);
+  str_clear(&x->trouble);
   return rc;
+}
+
+int toolkit_open(const toolkit_library *l, void **handle, err *e) {
+  search x = {.l = l, .handle = handle};
+  return look(&x, e);
+}
+
+int toolkit_file(const toolkit_library *l, char path[PATH_MAX], err *e) {
+  search x = {.l = l, .found = path};
+  return look(&x, e);
 }

@@ -3,6 +3,7 @@
 #ifndef RT_TOOLKIT_H
 #define RT_TOOLKIT_H
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "err.h"
@@ -20,5 +21,9 @@ typedef struct toolkit_library {
  *   out  *handle  of dlopen; stays open until the program ends
  *   err  ERR_DEVICE  not found; says how to get it, or the loader's message if a file exists */
 int toolkit_open(const toolkit_library *l, void **handle, err *e);
+/* toolkit_file -- the variable's file if it is set; else the first of those paths that can be read, which
+ * is not opened; for what is no library, and to know whether one is installed
+ *   err  ERR_DEVICE  not found; says how to get it */
+int toolkit_file(const toolkit_library *l, char path[PATH_MAX], err *e);
 
 #endif

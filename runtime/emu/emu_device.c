@@ -241,6 +241,7 @@ static const rt_device_ops ops = {.close = emu_close_op,
                                   .occupancy = emu_occupancy_op,
                                   .launch = emu_launch_op,
                                   .launch_cooperative = emu_launch_cooperative_op,
+                                  .pending_launches = emu_pending_launches_op,
                                   .stream_new = emu_stream_new_op,
                                   .stream_free = emu_stream_free_op,
                                   .stream_sync = emu_stream_sync_op,
@@ -320,6 +321,7 @@ int rt_emu_open(const char *text, rt_device **out, err *e) {
   d->device.ops = &ops;
   emu_profile_info(p, &d->device.info);
   d->device.info.memory_nbytes = (int64_t)d->heap.bound;
+  d->device.info.links = true;
   *out = &d->device;
   return 0;
 }

@@ -34,7 +34,8 @@ typedef struct emu_device {
   emu_objects objects;
   bool checks;
   uint64_t steps;
-  int cluster[3]; /* of launches of kernels that have none of their own; 0: no clusters */
+  int cluster[3];   /* of launches of kernels that have none of their own; 0: no clusters */
+  uint32_t pending; /* launches of kernels that may be pending, if more than the default */
   const volatile int *stop;
   int threads;
   int64_t sample;

@@ -217,6 +217,12 @@ int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
   return 0;
 }
 
+int emu_pending_launches_op(rt_device *d, uint32_t n, err *e) {
+  (void)e;
+  self(d)->pending = n > self(d)->pending ? n : self(d)->pending;
+  return 0;
+}
+
 int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e) {
   (void)e;
   *blocks = threads > emu_function_threads(f)

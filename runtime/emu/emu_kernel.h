@@ -14,6 +14,7 @@ int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, e
 int emu_function_params_op(rt_device *d, rt_function *f, uint32_t *nbytes, int most);
 int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e);
 int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e);
+int emu_pending_launches_op(rt_device *d, uint32_t n, err *e);
 /* emu_function_regs -- registers per thread; emu_function_threads -- most threads of a block */
 int emu_function_regs(const emu_device *d, const rt_function *f);
 int emu_function_threads(const rt_function *f);

@@ -153,6 +153,7 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   l->print_context = d->print_context;
   l->tag_base = next_tags(&d->heap, l->n_blocks);
   l->resident = 32;
+  l->pending = d->pending > EMU_CHILDREN_PENDING ? (int)d->pending : EMU_CHILDREN_PENDING;
   l->finding = &d->finding;
   d->finding = (rt_emu_finding){.check = EMU_NO_FINDING};
 }

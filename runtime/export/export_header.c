@@ -527,6 +527,14 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
   if (plan_has(plan, GEN_FROM_TEXTURE)) {
     return err_set(e, ERR_USAGE, "exported C cannot make the textures that %s reads", t->name);
   }
+  for (size_t i = 0; i < plan->n; i++) {
+    if (plan->launches[i].pool) {
+      return err_set(e, ERR_USAGE,
+                     "exported C cannot raise the limit of pending launches for %s, which launches "
+                     "kernels; export --cubin",
+                     plan->launches[i].kernel);
+    }
+  }
   add_top(&h);
   add_workspaces(&h);
   if (plan_uses_module(plan)) {

@@ -148,6 +148,7 @@ static CUresult read_limits(portfolio_state *k, CUdevice device) {
     rc = cuDeviceTotalMem(&memory, device);
   }
   k->dev_memory = (int64_t)memory;
+  k->dev_links = 1;
   return rc;
 }
 

@@ -14,7 +14,7 @@
 #include "device.h"
 #include "gen.h"
 
-enum { RT_NUMBERS = 13 };
+enum { RT_NUMBERS = 14 };
 /* rt_numbers -- a device's limits by the names that templates' expressions read: dev_sms, ... */
 void rt_numbers(const rt_info *info, gen_number out[RT_NUMBERS]);
 /* rt_instance_new -- gen_instance_new with a device's limits */

@@ -299,6 +299,16 @@ static void copy_memory(const gen_plan *plan, const gen_launch *from, stage *to)
   }
 }
 
+static int allow_launches(rt_loaded *l, const gen_launch *from, err *e) {
+  if (!from->pool) {
+    return 0;
+  }
+  return l->d->ops->pending_launches
+             ? l->d->ops->pending_launches(l->d, from->pool, e)
+             : err_set(e, ERR_LAUNCH, "kernels of this device cannot launch kernels, as %s does",
+                       from->kernel);
+}
+
 static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                       const gen_launch *from, stage *to, err *e) {
   memcpy(to->grid, from->grid, sizeof to->grid);
@@ -308,6 +318,7 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   to->cooperative = from->cooperative;
   copy_memory(plan, from, to);
   TRY(copy_operands(l, t, plan, from, to, e));
+  TRY(allow_launches(l, from, e));
   return from->kernel   ? find_kernel(l, t, from, to, e)
          : from->symbol ? find_variable(l, from, to, e)
                         : 0;

@@ -15,6 +15,7 @@ void rt_numbers(const rt_info *info, gen_number out[RT_NUMBERS]) {
       {"dev_smem_reserved", info->smem_reserved},
       {"dev_l2", info->l2_nbytes},
       {"dev_memory", info->memory_nbytes},
+      {"dev_links", info->links},
   };
   for (size_t i = 0; i < RT_NUMBERS; i++) {
     out[i] = numbers[i];

@@ -35,6 +35,14 @@ sed 's/real general/real symmetric/' examples/sparse.mtx >"$folder/sparse.mtx"
 cp examples/sparse.lua "$folder"
 refuses 2 "sparse.mtx:8: row 1, column 2 is above the diagonal" $autotune check "$folder/sparse.lua"
 
+checked expand "n=0" "n=2100 longest=3"
+refuses 2 "POOL is below n" $autotune check examples/expand.lua n=2049 --config ALG=launch,POOL=2048
+sed 's/ pool = "POOL",//' examples/expand.lua >"$folder/expand.lua"
+prints "bad call: launches a grid while 2048 others of its grid may be pending" \
+  timeout 60 $autotune check "$folder/expand.lua" n=2100 longest=100 --config ALG=launch,POOL=65536
+refuses 2 "exported C cannot raise the limit of pending launches for expand, which launches kernels; export --cubin" \
+  $autotune export examples/expand.lua n=64 --config ALG=launch --arch sm_90 --header "$folder/expand.h"
+
 checked heat "n=5000 steps=5" "n=2 steps=3" "n=1001 steps=0" "n=1001 steps=6"
 heat='
 int main(void) {

@@ -10,7 +10,9 @@
 #include "compile.h"
 #include "compile_include.h"
 #include "compile_log.h"
+#include "compiler_option.h"
 #include "gen.h"
+#include "link.h"
 
 typedef struct bed { /* what every test lies on */
   rt_compiler *c;
@@ -179,6 +181,52 @@ BED_TEST(test_bad_arch) {
 static void key_of(bed *b, const char *text, size_t body, const char *arch, int lineinfo,
                    char key[HASH_TEXT]) {
   rt_image_key(b->c, &(rt_source){text, body, arch, lineinfo}, key);
+}
+
+static const char launches[] = "// compiler options: -rdc=true\n"
+                               "extern \"C\" __global__ void child(float *y) { *y = 1; }\n"
+                               "extern \"C\" __global__ void parent(float *y) {\n"
+                               "  child<<<1, 1, 0, cudaStreamFireAndForget>>>(y); }\n";
+
+/* The type in an ELF file's header: 1 is relocatable, 2 can be loaded. */
+static int elf_type(const str *image) {
+  assert_true(image->n > 64 && !memcmp(image->p, "\177ELF", 4));
+  return (unsigned char)image->p[16];
+}
+
+/* Kernels that launch kernels are linked with the device runtime; their PTX is left as it is. */
+BED_TEST(test_relocatable) {
+  if (b->c && !rt_link_is_here()) {
+    skip_because("no nvJitLink");
+  }
+  assert_int_equal(compile(b, launches, "sm_90"), 0);
+  assert_int_equal(elf_type(&b->image.cubin), 2);
+  assert_true(b->image.n_kernels == 2);
+  assert_int_equal(compile(b, launches, "compute_90"), 0);
+  assert_non_null(strstr(str_text(&b->image.ptx), ".extern .func"));
+}
+
+BED_TEST(test_no_device_runtime) {
+  setenv("AUTOTUNE_CUDADEVRT", "/nonexistent/libcudadevrt.a", 1);
+  const bool here = rt_link_is_here();
+  const int rc = b->c ? compile(b, launches, "sm_90") : 0;
+  unsetenv("AUTOTUNE_CUDADEVRT");
+  assert_false(here);
+  if (!b->c) {
+    skip_because("no NVRTC");
+  }
+  assert_int_equal(rc, ERR_DEVICE);
+  assert_string_equal(b->e.message,
+                      "AUTOTUNE_CUDADEVRT is /nonexistent/libcudadevrt.a, which cannot be read");
+}
+
+TEST(test_is_relocatable) {
+  assert_true(compiler_options_relocatable("// compiler options: -w -rdc=true\n"));
+  assert_true(
+      compiler_options_relocatable("// compiler options: --relocatable-device-code=true\n"));
+  assert_false(compiler_options_relocatable("// compiler options: -rdc=true -rdc=false\n"));
+  assert_false(
+      compiler_options_relocatable("__global__ void k() {}\n// compiler options: -rdc=true\n"));
 }
 
 BED_TEST(test_key) {

@@ -17,7 +17,8 @@ static uint64_t add_launch(uint64_t h, const gen_launch *l) {
   h = hash_more(h, l->block, sizeof l->block);
   h = hash_more(h, &l->smem, sizeof l->smem);
   h = l->loop ? hash_more(h, &l->loop->times, sizeof l->loop->times) : h;
-  const uint64_t more[] = {l->overlap, l->cooperative, l->stream, l->after, l->fill, l->nbytes};
+  const uint64_t more[] = {l->overlap, l->cooperative, l->stream, l->after,
+                           l->fill,    l->nbytes,      l->pool};
   h = hash_more(h, more, sizeof more);
   for (size_t i = 0; i < l->n_operands; i++) {
     h = hash_more(h, &l->operands[i].bits, sizeof l->operands[i].bits);

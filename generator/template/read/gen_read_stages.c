@@ -114,7 +114,7 @@ static void read_work(scope *s, gen_stage *stage) {
 static void read_launch(scope *s, gen_stage *stage) {
   static const char *const keys[] = {"kernel", "instance", "grid",  "block",       "smem",
                                      "when",   "overlap",  "early", "cooperative", "args",
-                                     "work",   "stream",   "after", NULL};
+                                     "work",   "stream",   "after", "pool",        NULL};
   gen_reader *r = s->r;
   if (!s->is_check) {
     gen_keys(r, keys);
@@ -132,6 +132,7 @@ static void read_launch(scope *s, gen_stage *stage) {
   stage->overlap = gen_condition_at(r, "overlap", s->kinds);
   stage->early = gen_condition_at(r, "early", s->kinds);
   stage->cooperative = gen_condition_at(r, "cooperative", s->kinds);
+  stage->pool = gen_numeric_at(r, "pool", s->kinds);
   read_work(s, stage);
   gen_operands_read(s, stage);
 }

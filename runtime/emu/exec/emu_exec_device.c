@@ -101,11 +101,11 @@ static int launch_device(emu_warp *w, const emu_insn *in, int lane, const uint8_
     return emu_finding(w, in, lane, EMU_CALL, "launches a grid %d levels deep; %d are allowed",
                        w->launch->depth + 1, EMU_CHILDREN_DEPTH);
   }
-  return pending <= EMU_CHILDREN_PENDING
+  return pending <= w->launch->pending
              ? RUN_ON
              : emu_finding(w, in, lane, EMU_CALL,
                            "launches a grid while %d others of its grid may be pending: the pool "
-                           "is full (cudaLimitDevRuntimePendingLaunchCount)",
+                           "is full (cudaLimitDevRuntimePendingLaunchCount, or a stage's `pool`)",
                            pending - 1);
 }
 

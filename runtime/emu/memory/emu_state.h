@@ -277,6 +277,7 @@ typedef struct emu_launch {
   uint32_t tag_base;
   struct emu_children *children;        /* what it launches */
   int depth;                            /* of the grids that launch it */
+  int pending;                          /* launches of its own that may be pending */
   struct emu_publication *publications; /* by block; NULL: not checked (emu_publish.h) */
   int resident;                         /* unfinished blocks that one worker may hold */
   bool cooperative;
