@@ -345,13 +345,13 @@ static void copy_column(const column *t) {
   k.d->ops->release(k.d, out);
 }
 
-/* the finding for a copy from (0, 0) by a map of t */
-static void refuse_column(const rt_tensor *t, int store, const char *why) {
+/* the finding for a copy from (0, 0) of an image by a map of t */
+static void refuse_column(const rt_tensor *t, int image, int store, const char *why) {
   rt_tensor_map map;
   int zero = 0, nbytes = 0;
   uint16_t none = 0;
   rt_ptr out = fixture_alloc(&k, 64);
-  void *args[] = {&map, &map, &zero, &zero, &zero, &zero, &none, &none, &nbytes, &out, &store};
+  void *args[] = {&map, &map, &zero, &zero, &zero, &image, &none, &none, &nbytes, &out, &store};
   k.e = (err){0};
   fixture_ok(&k, k.d->ops->tensor_map(k.d, t, &map, &k.e));
   assert_int_equal(fixture_launch(&k, "column", 1, 32, 0, args), ERR_LAUNCH);
@@ -366,13 +366,17 @@ static void refuse_columns(rt_tensor t) {
   t.upper[0] = 0;
   t.lower[0] = 1;
   refuse_column(
-      &t, 0, "from coordinate 0 in dimension 1, outside of the tensor map's box of pixels, 1 to 4");
+      &t, 0, 0,
+      "from coordinate 0 in dimension 1, outside of the tensor map's box of pixels, 1 to 4");
   t.lower[0] = 0;
   t.upper[0] = -1;
   t.lower[1] = -1;
-  refuse_column(&t, 1, "box of pixels begins at -1 in dimension 2: only loads may begin below 0");
+  refuse_column(&t, 0, 1,
+                "box of pixels begins at -1 in dimension 2: only loads may begin below 0");
+  t.lower[1] = 0;
+  refuse_column(&t, -1, 1, "stores columns (im2col) at coordinate -1 in dimension 3: only loads");
   t.pixels = 0;
-  refuse_column(&t, 0, "copies columns (im2col) by a tensor map of tiles");
+  refuse_column(&t, 0, 0, "copies columns (im2col) by a tensor map of tiles");
 }
 
 TEST(columns_are_right) {

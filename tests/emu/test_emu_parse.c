@@ -48,6 +48,10 @@ ON_EMU(refusals) {
            "%d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1}, {%d1, %d1, %d1, %d1, "
            "%d1, %d1, %d1, %d1}, {%d1, %d1};"),
        "m16n8k256", NULL},
+      {BODY("wmma.mma.sync.aligned.row.col.m16n16k16.b32.f32 {%r1, %r1, %r1, %r1, %r1, %r1, %r1, "
+            "%r1}, {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1}, {%r1, %r1, %r1, %r1, %r1, %r1, %r1, "
+            "%r1}, {%r1, %r1, %r1, %r1, %r1, %r1, %r1, %r1};"),
+       "b32.f32", NULL},
       {BODY(".local .b8 much[600000];"), "local memory", NULL},
       {HEAD ".visible .entry k(.param .b8 x[40000])\n{\nret;\n}\n", "parameters", NULL},
       {HEAD ".extern .func outside;\n.visible .entry k()\n{\ncall outside;\nret;\n}\n", "outside",

@@ -285,11 +285,11 @@ static int take_coordinate(emu_warp *w, emu_bulk *b, int d) {
   const int32_t at = (int32_t)emu_get(emu_src(w, b->in->more->ops[d]), b->lane, 4);
   const int64_t byte = (int64_t)at * b->map.element_nbytes;
   b->at[d] = at;
-  if (b->op == BULK_STORE && at < 0 && (!d || !b->map.pixels)) {
+  if (b->op == BULK_STORE && at < 0) {
     return emu_finding(
         w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
-        "stores a tile at coordinate %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",
-        at, d);
+        "stores %s at coordinate %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",
+        b->map.pixels ? "columns (im2col)" : "a tile", at, d);
   }
   if (!d && byte % CHUNK) {
     return emu_finding(

@@ -319,7 +319,7 @@ static int wmma_multiply(emu_parser *p) {
     total += emu_operand_count(&o[i]);
   }
   const bool large = m * k > WMMA_ELEMENTS || k * n > WMMA_ELEMENTS;
-  if (large || c == T_none || !emu_type_bytes(a) || !emu_type_bytes(b) || !emu_type_bytes(c)) {
+  if (large || !emu_type_bytes(a) || !mma_types(t[0], a, b, c)) {
     return emu_unsupported(p, "");
   }
   emu_insn *in;
