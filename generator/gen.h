@@ -147,6 +147,7 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
                         the first 8 bytes of its workspaces */
   const gen_check *checks;
   size_t n_checks;
+  bool partial;      /* of an output, not all elements count, or their order does not */
   bool is_plain;     /* made from a plain CUDA file */
   bool self_checked; /* there is no reference: results are compared with the default's */
 } gen_template;

@@ -127,7 +127,11 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   gen_error_kind error;                /* likewise */
   size_t bound;                        /* GEN_ERROR_BOUND: workspace of the reference */
   dtype bound_type;                    /* f32 or f64 */
-  uint64_t bits;                       /* scalars */
+  bool partial, unordered;        /* outputs: not all elements count; records may be in any order */
+  size_t valid_of;                /* partial: the argument that says how many, */
+  uint64_t valid_at, valid_times; /* in this element, in units of this */
+  uint64_t each;                  /* unordered: elements of a record */
+  uint64_t bits;                  /* scalars */
   uint64_t shift; /* buffers: bytes from an aligned address at which tests place it */
 } gen_datum;
 

@@ -84,6 +84,22 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   }
 }
 
+static void set_valid(job *j, size_t i, gen_datum *args) {
+  const gen_arg_rule *rule = &j->g->t->args[i];
+  gen_datum *d = &args[i];
+  d->unordered = rule->unordered;
+  d->each = rule->each ? (uint64_t)gen_bounded(j->g, rule->each, 1, 1 << 20, "each") : 1;
+  d->partial = rule->valid_at;
+  if (d->partial) {
+    const int64_t n = (int64_t)args[rule->valid_of].count;
+    d->valid_of = rule->valid_of;
+    d->valid_at = (uint64_t)gen_bounded(j->g, rule->valid_at, 0, n - 1, "the index in valid");
+    d->valid_times = rule->valid_times ? (uint64_t)gen_bounded(j->g, rule->valid_times, 1, 1 << 20,
+                                                               "the factor in valid")
+                                       : 1;
+  }
+}
+
 /* An output's own, or that of the template. */
 static void set_tolerance(job *j, size_t i, gen_datum *d) {
   const tmpl *t = j->g->t;
@@ -119,6 +135,9 @@ static void data(gen_box *b, void *ud) {
     if (t->pub.args[i].dir != GEN_SCALAR) {
       set_buffer(j, i, &args[i]);
     }
+  }
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    set_valid(j, i, args);
   }
   out->args = args;
   out->tolerance_abs = gen_tolerance_value(j->g, t->tolerance.abs);

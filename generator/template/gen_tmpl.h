@@ -54,7 +54,11 @@ typedef struct gen_arg_rule {
   const gen_generator_rule *generator; /* GEN_FILL_PATTERN */
   int function;                        /* GEN_FILL_LUA: its place in Lua's registry */
   gen_tolerance tolerance;             /* abs NULL: the template's */
-  bool is_field;                       /* has the name of a field, and its value */
+  /* outputs of which valid_times * valid_of[valid_at] elements count; valid_at NULL: all */
+  const gen_expr *valid_at, *valid_times, *each; /* valid_times, each NULL: 1 */
+  size_t valid_of;                               /* an argument */
+  bool unordered; /* records of `each` elements may be in any order */
+  bool is_field;  /* has the name of a field, and its value */
 } gen_arg_rule;
 
 typedef struct gen_workspace {

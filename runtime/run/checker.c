@@ -15,7 +15,7 @@ typedef struct kept_image {
 struct rt_checker {
   rt_device *d;
   rt_module *module;
-  rt_function *fill, *generate, *compare, *sum, *differ, *canaries;
+  rt_function *fill, *generate, *compare, *sum, *differ, *canaries, *records;
   kept_image kept[KEPT_MOST];
   size_t n_kept; /* in all; the oldest of KEPT_MOST is replaced */
 };
@@ -49,9 +49,13 @@ static int load(rt_checker *k, const rt_image *image, err *e) {
   const struct {
     const char *name;
     rt_function **function;
-  } list[] = {
-      {"fill", &k->fill},      {"generate", &k->generate},       {"compare", &k->compare},
-      {"sum_errors", &k->sum}, {"find_differences", &k->differ}, {"check_canaries", &k->canaries}};
+  } list[] = {{"fill", &k->fill},
+              {"generate", &k->generate},
+              {"compare", &k->compare},
+              {"sum_errors", &k->sum},
+              {"find_differences", &k->differ},
+              {"check_canaries", &k->canaries},
+              {"sum_records", &k->records}};
   TRY(k->d->ops->module_load(k->d, str_text(bytes), bytes->n, &k->module, e));
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     TRY(k->d->ops->function(k->d, k->module, list[i].name, list[i].function, e));
@@ -233,6 +237,14 @@ double rt_sums_error(const rt_finding *f, gen_error_kind kind, uint64_t count, d
   const double allowed =
       kind == GEN_ERROR_NORM2 ? rel * ref : abs / pow(10, rel / 20) * sqrt((double)count);
   return f->n ? INFINITY : diff == 0 ? 0 : allowed > 0 ? diff / allowed : INFINITY;
+}
+
+int rt_checker_records(rt_checker *k, const rt_comparison *c, uint64_t nbytes, rt_ptr finding,
+                       err *e) {
+  rt_comparison v = *c;
+  uint64_t n = v.count * dtype_nbytes(v.type) / nbytes;
+  void *args[] = {&v.x, &v.ref, &n, &nbytes, &finding};
+  return launch(k, k->records, n, args, e);
 }
 
 int rt_checker_differ(rt_checker *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e) {

@@ -47,6 +47,10 @@ int rt_checker_sum(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e
 /* rt_sums_error -- of such a finding, in units of the tolerance */
 double rt_sums_error(const rt_finding *f, gen_error_kind kind, uint64_t count, double abs,
                      double rel);
+/* rt_checker_records -- are the records of `nbytes` the same ones, in any order? In the finding, `last`
+ * and `worst` are 0 if so; otherwise all but surely not */
+int rt_checker_records(rt_checker *k, const rt_comparison *c, uint64_t nbytes, rt_ptr finding,
+                       err *e);
 /* rt_checker_differ -- which bytes differ */
 int rt_checker_differ(rt_checker *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e);
 /* rt_checker_canaries -- which bytes of each zone are not `canary`.

@@ -31,6 +31,8 @@ typedef struct harness_case {
   rt_ptr *given;     /* per argument: its recorded contents; 0: filled */
   rt_ptr *at;        /* per argument: its buffer in the first set; 0 for scalars */
   rt_ptr *expected;  /* per argument: what it must become; 0 for inputs and scalars */
+  uint64_t *valid;   /* per argument: how many elements of an output count, after a launch, */
+  uint64_t *found;   /* and how many the launch says there are */
   rt_ptr *bounds;    /* per argument: the bound of each element's error; 0: none */
   uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
   const void **args; /* pointers to these, as a launch takes them */

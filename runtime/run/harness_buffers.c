@@ -123,6 +123,8 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   TRY(make_data(b, g, i, e));
   c->contents = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->magnitude = ARENA_ARRAY(&b->memory, double, n + 1);
+  c->valid = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
+  c->found = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
   c->given = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->at = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->expected = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
@@ -132,8 +134,9 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   c->host = ARENA_ARRAY(&b->memory, void *, n + 1);
   c->on_device = ARENA_ARRAY(&b->memory, const void *, 2 * n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
-  if (!c->contents || !c->magnitude || !c->given || !c->at || !c->expected || !c->bounds ||
-      !c->values || !c->args || !c->host || !c->on_device || !c->zones) {
+  if (!c->contents || !c->magnitude || !c->valid || !c->found || !c->given || !c->at ||
+      !c->expected || !c->bounds || !c->values || !c->args || !c->host || !c->on_device ||
+      !c->zones) {
     return err_nomem(e);
   }
   for (size_t j = 0; j < n; j++) {

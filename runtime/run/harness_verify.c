@@ -27,6 +27,31 @@ static int reset(rt_harness *b, const harness_case *c, err *e) {
   return b->d->ops->copy_in(b->d, b->findings, b->found, n * sizeof *b->found, NULL, e);
 }
 
+static int read_element(rt_harness *b, dtype t, rt_ptr array, uint64_t i, uint64_t *bits, err *e) {
+  *bits = 0;
+  return b->d->ops->copy_out(b->d, bits, array + i * dtype_nbytes(t), dtype_nbytes(t), NULL, e);
+}
+
+/* How many elements of an output count, by the launch and by the reference. */
+static int find_valid(rt_harness *b, harness_case *c, size_t arg, err *e) {
+  const gen_datum *m = &c->data->args[arg];
+  c->valid[arg] = c->found[arg] = m->count;
+  if (!m->partial || !m->count) {
+    return 0;
+  }
+  const dtype t = c->data->args[m->valid_of].type;
+  TRY(read_element(b, t, c->at[m->valid_of], m->valid_at, &c->found[arg], e));
+  TRY(read_element(b, t, c->expected[m->valid_of], m->valid_at, &c->valid[arg], e));
+  if (c->valid[arg] > m->count / m->valid_times) {
+    return err_set(e, ERR_TEMPLATE,
+                   "%s has %" PRIu64 " elements; the reference says that %" PRIu64 " are valid",
+                   b->t->args[arg].name, m->count, c->valid[arg] * m->valid_times);
+  }
+  c->found[arg] *= m->valid_times;
+  c->valid[arg] *= m->valid_times;
+  return 0;
+}
+
 static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr finding, err *e) {
   const gen_datum *m = &c->data->args[arg];
   if (b->t->args[arg].dir == GEN_IN) {
@@ -36,9 +61,13 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
   if (b->t->counts_wrong || b->t->args[arg].judged) {
     return 0;
   }
+  TRY(find_valid(b, c, arg, e));
+  if (c->found[arg] != c->valid[arg]) {
+    return 0;
+  }
   rt_comparison v = {.x = c->at[arg],
                      .ref = c->expected[arg],
-                     .count = m->count,
+                     .count = c->valid[arg],
                      .type = m->type,
                      .tolerance_abs = m->tolerance_abs * c->magnitude[arg],
                      .tolerance_rel = m->tolerance_rel,
@@ -46,22 +75,39 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
                      .bound_type = m->bound_type,
                      .poisoned = harness_is_poisoned(b, c, arg)};
   memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
+  if (m->unordered) {
+    return rt_checker_records(b->checker, &v, m->each * dtype_nbytes(m->type), finding, e);
+  }
   return (gen_error_is_sum(m->error) ? rt_checker_sum : rt_checker_compare)(b->checker, &v, finding,
                                                                             e);
+}
+
+/* The finding of an output that is right or wrong as a whole, in the form of one of single elements. */
+static void judge_whole(const harness_case *c, size_t arg, rt_finding *f) {
+  const bool wrong = c->found[arg] != c->valid[arg] || f->last || f->worst;
+  const double error = wrong ? INFINITY : 0;
+  f->n = wrong ? c->valid[arg] + !c->valid[arg] : 0;
+  memcpy(&f->worst, &error, sizeof f->worst);
 }
 
 /* The finding of an output whose error is that of all elements together, in the form of one of single
  * elements. An error that is too large has no first element. */
 static void judge_sums(const rt_harness *b, const harness_case *c, size_t arg, rt_finding *f) {
   const gen_datum *m = &c->data->args[arg];
-  if (!harness_is_output(b, arg) || !gen_error_is_sum(m->error) || b->t->counts_wrong ||
-      b->t->args[arg].judged) {
+  if (!harness_is_output(b, arg) || b->t->counts_wrong || b->t->args[arg].judged) {
+    return;
+  }
+  if (m->unordered || c->found[arg] != c->valid[arg]) {
+    judge_whole(c, arg, f);
+    return;
+  }
+  if (!gen_error_is_sum(m->error)) {
     return;
   }
   const double found = c->magnitude[arg]; /* above 1: a program's data may exceed the peak */
   const double peak =
       found > 1 || m->tolerance_abs == 0 ? fmax(m->tolerance_abs, found) : m->tolerance_abs;
-  const double error = rt_sums_error(f, m->error, m->count, peak, m->tolerance_rel);
+  const double error = rt_sums_error(f, m->error, c->valid[arg], peak, m->tolerance_rel);
   memcpy(&f->worst, &error, sizeof f->worst);
   f->n = error > 1 && !f->n ? m->count : f->n;
 }
@@ -120,11 +166,6 @@ static void format_element(dtype t, uint64_t bits, char *out, size_t size) {
   }
 }
 
-static int read_element(rt_harness *b, dtype t, rt_ptr array, uint64_t i, uint64_t *bits, err *e) {
-  *bits = 0;
-  return b->d->ops->copy_out(b->d, bits, array + i * dtype_nbytes(t), dtype_nbytes(t), NULL, e);
-}
-
 /* Poison in an output: the kernel did not write it, or computed a NaN from unwritten memory. */
 static void describe(const rt_harness *b, const harness_case *c, size_t arg, uint64_t bits,
                      char *out, size_t size) {
@@ -136,6 +177,19 @@ static void describe(const rt_harness *b, const harness_case *c, size_t arg, uin
   } else {
     format_element(t, bits, out, size);
   }
+}
+
+/* It is wrong as a whole. */
+static int say_whole(const rt_harness *b, const harness_case *c, size_t arg, err *e) {
+  const size_t number = (size_t)(c - b->cases);
+  return c->found[arg] != c->valid[arg]
+             ? err_set(e, ERR_WRONG,
+                       "%s has %" PRIu64 " valid elements, the reference %" PRIu64 " (case %zu)",
+                       b->t->args[arg].name, c->found[arg], c->valid[arg], number)
+             : err_set(e, ERR_WRONG,
+                       "the %" PRIu64 " elements of %s are not those of the reference in another "
+                       "order (case %zu)",
+                       c->valid[arg], b->t->args[arg].name, number);
 }
 
 /* The error of all elements together is too large. */
@@ -180,6 +234,9 @@ static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_
   dtype t = c->data->args[arg].type;
   uint64_t x, ref;
   char found[64], wanted[64], allowed[64];
+  if (c->data->args[arg].unordered || c->found[arg] != c->valid[arg]) {
+    return say_whole(b, c, arg, e);
+  }
   if (f->first == UINT64_MAX) {
     return say_large_sum(b, c, arg, f, e);
   }
@@ -192,7 +249,7 @@ static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_
                  "%s[%" PRIu64 "] is %s, reference %s%s (case %zu); %" PRIu64 " of %" PRIu64
                  " wrong",
                  b->t->args[arg].name, f->first, found, wanted, allowed, (size_t)(c - b->cases),
-                 f->n, c->data->args[arg].count);
+                 f->n, c->valid[arg]);
 }
 
 static int say_changed(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,

@@ -37,12 +37,10 @@ refuses 2 "sparse.mtx:8: row 1, column 2 is above the diagonal" $autotune check 
 
 checked expand "n=0" "n=2100 longest=3"
 refuses 2 "POOL is below n" $autotune check examples/expand.lua n=2049 --config ALG=launch,POOL=2048
-sed 's/ pool = "POOL",//' examples/expand.lua >"$folder/expand.lua"
-prints "bad call: launches a grid while 2048 others of its grid may be pending" \
-  timeout 60 $autotune check "$folder/expand.lua" n=2100 longest=100 --config ALG=launch,POOL=65536
 refuses 2 "exported C cannot raise the limit of pending launches for expand, which launches kernels; export --cubin" \
-  $autotune export examples/expand.lua n=64 --config ALG=launch --arch sm_90 --header "$folder/expand.h"
+  $autotune export examples/expand.lua n=64 --config ALG=launch --arch sm_90a --header "$folder/expand.h"
 
+checked compact "n=0" "n=1001"
 checked heat "n=5000 steps=5" "n=2 steps=3" "n=1001 steps=0" "n=1001 steps=6"
 heat='
 int main(void) {
@@ -254,6 +252,13 @@ judged() { # EXAMPLE MISTAKE MESSAGE PROBLEM...
   shift 3
   prints "$message" sh -c "timeout 60 $autotune check $folder/judged.lua $* 2>&1 || true"
 }
+judged expand 's/ pool = "POOL",//' "launches a grid while 2048 others of its grid may be pending" n=2100 longest=100 \
+  --config ALG=launch,POOL=65536
+judged compact 's/popc(all & ((1u << lane) - 1))/popc(all)/' "the 248 elements of kept are not those of the reference in another order" n=1001 --config ALG=warp
+judged compact 's/> limit;/>= limit - 0.1f;/' "kept has 292 valid elements, the reference 248" n=1001 --config ALG=warp
+judged compact 's/count\[0\]/x[0]/' "'x' is no output, and valid = \"x[0]\" is what an output holds" n=1001 --config ALG=warp
+judged compact 's/count\[0\]/2 + count[0]/' "valid is the element of an output, or a multiple" n=1001 --config ALG=warp
+judged compact 's/count\[0\]", order = "any"/count[1]"/' "the index in valid" n=1001 --config ALG=warp
 judged partition 's/y\[front\] = v/y[front] = front == 3 ? 0.1f : v/' "the check 'permutation' finds 1 wrong (case 0)" n=1000 --sample 1
 judged partition 's/y\[front\]/y[n - 1 - front]/; s/y\[n - 1 - back\]/y[back]/' "the check 'partitioned' finds" n=1000 --sample 1
 judged partition 's/tolerance = .*/tolerance = { bound = "b", factor = 1 },/

@@ -17,6 +17,9 @@ gen_value *gen_read_choices(gen_reader *r, size_t *n);
 void gen_read_args(gen_reader *r);
 void gen_read_call(gen_reader *r);
 void gen_read_cases(gen_reader *r);
+/* gen_read_valid -- how much of an output counts, and its order, in gen_read_valid.c; after all
+ * arguments */
+void gen_read_valid(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule);
 /* gen_read_fill -- the fill here, of an argument (gen_read_fill.c) */
 void gen_read_fill(gen_reader *r, gen_arg_rule *rule);
 /* gen_read_program -- workspace, stages and source of the table here, in gen_read_stages.c */

@@ -83,8 +83,9 @@ static void read_scalar(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t 
 /* Name, type and direction; scalars wholly, so that the counts of all buffers can read them. */
 static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) {
   static const char *const scalar[] = {"value", "sample", "brief", NULL};
-  static const char *const buffer[] = {"count", "fill", "overwritten", "optional", "tolerance",
-                                       "brief", "host", "shift",       NULL};
+  static const char *const buffer[] = {"count",     "fill",  "overwritten", "optional",
+                                       "tolerance", "brief", "host",        "shift",
+                                       "valid",     "order", "each",        NULL};
   if (!gen_is_table(r)) {
     gen_bad(r, "an argument is a list that starts with a name and a type");
   }
@@ -214,6 +215,13 @@ void gen_read_args(gen_reader *r) {
   r->t->pub.args = args;
   r->t->pub.n_args = n;
   r->t->args = rules;
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "an argument");
+    if (args[i].dir != GEN_SCALAR) {
+      gen_read_valid(r, &args[i], &rules[i]);
+    }
+    gen_leave(r);
+  }
   gen_leave(r);
 }
 
