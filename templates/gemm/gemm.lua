@@ -6,7 +6,7 @@
 -- 16-bit operands on the way to registers, doubles are read one by one. Where C has few tiles, SPLITK blocks share a
 -- tile's k and add up through a workspace, or in a cluster. With ALG=wgmma warpgroups multiply what tensor maps have
 -- copied: see gemm_wgmma.cu; where addresses or leading dimensions are not multiples of 16 bytes, a launch before packs
--- A and B.
+-- A and B. ALG=dmma does the same for doubles, by warps: see gemm_dmma.cu.
 -- ALG=plain is the textbook's tiled kernel, which any device runs.
 --
 -- With reproducible=shape all use one instruction, mma.m16n8k16 or of f64 mma.m8n8k4, along k: how a tensor core rounds
@@ -20,6 +20,7 @@ local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
 local A_COLUMNS, B_COLUMNS = "sel(ta == 'n', k, m)", "sel(tb == 'n', n, k)"
 local NOT_PLAIN = "ALG ~= 'plain'"
+local BY_WARPS, BY_MAPS = "ALG == 'mma' or ALG == 'dmma'", "ALG == 'wgmma' or ALG == 'dmma'"
 
 -- For problems without a tuned result: warpgroups where the device has them, with the largest tiles that fill it
 -- or, if tiles are few, with k split; else warps.
@@ -71,7 +72,14 @@ for _, vec in ipairs { 8, 4, 2, 1 } do
     LAYOUT = "swizzled" })
   suggest_warps(condition, { BM = 32, BN = 32, WM = 16, WN = 16, BK = 32, VEC = vec })
 end
--- Tiles of 64 x 64 doubles come from the second-level cache no faster than three quarters of the rate of the tensor
+-- Tiles of 128 x 128 doubles take 16 bytes a clock for each multiprocessor from the second-level cache.
+local function suggest_rings(bm, bn, condition, config)
+  local one = { when = "dtype == 'f64' and dev_cc == 90 and ceildiv(m, " .. bm .. ") * ceildiv(n, " .. bn .. ")"
+    .. condition, ALG = "dmma", BM = bm, BN = bn, START = "early" }
+  for name, value in pairs(config) do one[name] = value end
+  SUGGESTED[#SUGGESTED + 1] = one
+end
+-- Those of 64 x 64 come from there no faster than three quarters of the rate of the tensor
 -- cores (32 bytes a clock for each multiprocessor, of which an H200's cache gives 27); those of 128 x 64 take 24.
 local function suggest_doubles(vec, bm, bn, condition, config)
   local one = { BM = bm, BN = bn, BK = 16, VEC = vec, STAGES = 4 }
@@ -79,9 +87,18 @@ local function suggest_doubles(vec, bm, bn, condition, config)
   suggest_warps("dtype == 'f64' and dev_cc >= 90 and align " .. (vec == 2 and ">= 2" or "== 1")
     .. " and ceildiv(m, " .. bm .. ") * ceildiv(n, " .. bn .. ")" .. condition, one)
 end
+for _, tail in ipairs { 8, 6, 4, 3, 2, 1 } do
+  suggest_rings(128, 128, " >= 2 * dev_sms", { WM = 64, WN = 32, STAGES = 5, RASTER = 8, TAIL = tail })
+end
+for _, tail in ipairs { 8, 6, 4, 3, 2, 1 } do
+  suggest_rings(128, 64, " * 5 >= dev_sms * 4", { WM = 32, WN = 32, STAGES = 6, TAIL = tail })
+end
+for _, splits in ipairs { 4, 2 } do
+  suggest_rings(128, 64, " * " .. splits .. " <= dev_sms and k >= 256 * " .. splits .. " and " .. splits
+    .. " * ceildiv(m, 128) * ceildiv(n, 64) * 3 >= dev_sms * 2",
+    { WM = 32, WN = 32, STAGES = 6, SPLITK = splits })
+end
 for _, vec in ipairs { 2, 1 } do
-  suggest_doubles(vec, 128, 64, " >= 2 * dev_sms", { WM = 64, WN = 32, STEP = 8, STAGES = 3 })
-  suggest_doubles(vec, 128, 64, " * 5 >= dev_sms * 4", { WM = 32, WN = 32, STEP = 16 })
   suggest_doubles(vec, 128, 64, " * 5 >= dev_sms * 2", { WM = 32, WN = 32, STEP = 16, SPLITK = 2 })
   for _, splits in ipairs { 8, 4, 2 } do
     suggest_doubles(vec, 64, 64, " * " .. splits .. " <= dev_sms and min(m, n) > 32",
@@ -117,11 +134,11 @@ base_warps(64, 32, 32, { BK = 16, STEP = 4, VEC = 1 })
 -- The tensor maps of operands.
 local function tiles_of_a(matrix, ld)
   return { tensor = matrix, dims = { A_EXTENT, A_COLUMNS }, strides = { ld },
-    box = { 64, "sel(A_ALONG_K, BM, 64) // sel(A_HALVED, 2, 1)" }, swizzle = 128 }
+    box = { "LINE", "sel(A_ALONG_K, BM, LINE) // sel(A_HALVED, 2, 1)" }, swizzle = 128 }
 end
 local function tiles_of_b(matrix, ld)
   return { tensor = matrix, dims = { B_EXTENT, B_COLUMNS }, strides = { ld },
-    box = { 64, "sel(B_ALONG_K, BN, 64) // sel(B_HALVED, 2, 1)" }, swizzle = 128 }
+    box = { "LINE", "sel(B_ALONG_K, BN, LINE) // sel(B_HALVED, 2, 1)" }, swizzle = 128 }
 end
 
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
@@ -172,13 +189,10 @@ local PLAIN = {
 -- Tensor cores, by warps.
 local MMA = {
   space = {
-    { "WM", { 16, 32, 48, 64, 96, 128 }, "rows of C per warp" },
-    { "WN", { 16, 32, 48, 64, 96, 128 }, "columns of C per warp" },
     { "BK", { 8, 16, 32, 64 }, "elements along k per tile" },
     { "EDGE", { "guarded", "whole" }, "bounds checks: of all edges, or none where tiles divide the matrices" },
     { "STEP", { 4, 8, 16 }, "elements along k per instruction" },
     { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory" },
-    { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory" },
     { "LAYOUT", { "padded", "swizzled" },
       "of tiles in shared memory, without bank conflicts: gaps between rows, or 16-byte chunks permuted" },
     { "FINISH", { "last_block", "two_launch", "cluster" },
@@ -186,7 +200,7 @@ local MMA = {
     { "STORE", { "direct", "shared" }, "how C is written: from registers, or by way of shared memory" },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
   },
-  default = { WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1, STAGES = 2, LAYOUT = "padded",
+  default = { BK = 16, EDGE = "guarded", STEP = 16, VEC = 1, LAYOUT = "padded",
     FINISH = "last_block", STORE = "direct", FRAGMENTS = 1 },
 
   derive = {
@@ -271,21 +285,30 @@ local UNITS = "ceildiv(CLUSTERS * SPLITK, " .. AT_ONCE .. ")" -- that a block co
 local WGMMA_WORK = block_work("((" .. UNITS .. " - 1) * ceildiv(ceildiv(k, SPLITK), 64) "
   .. "+ ceildiv(ceildiv(k, max(SPLITK, TAIL)), 64))", 64, UNITS .. " * ")
 local LAST_ROUND = "(CLUSTERS % (dev_sms * MINBLOCKS // BLOCKS))" -- clusters that it needs, if it is not the only one
+local TAIL_IS_WORTH_IT = { "TAIL > 1 needs SPLITK=1 and a last round of few tiles, long along k",
+  "TAIL == 1 or SPLITK == 1 and CLUSTERS * BLOCKS > dev_sms * MINBLOCKS and " .. LAST_ROUND .. " > 0 and "
+    .. LAST_ROUND .. " * TAIL <= dev_sms * MINBLOCKS // BLOCKS and TAIL * 256 <= k" }
+local CLUSTER_HAS_TWO = { "CLUSTER needs a second tile to share copies with",
+  "CLUSTER == 'none' or sel(CLUSTER == 'rows', m > BM, n > BN)" }
+local CLUSTERS = { "CLUSTERS", "ceildiv(m, sel(CLUSTER == 'rows', 2, 1) * BM) "
+  .. "* ceildiv(n, sel(CLUSTER == 'columns', 2, 1) * BN)" }
+local BLOCKS = { "BLOCKS", "sel(CLUSTER == 'none', 1, 2)" } -- of a cluster that shares copies
 local WGMMA = {
   space = {
     { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C" },
     { "WGMMA_STAGES", { 3, 4, 5, 6, 7, 8 }, "tiles of A and B in shared memory, of 64 elements along k" },
     { "PANELS", { 2, 4 }, "parts of C on their way to memory at a time, per warp" },
-    { "CLUSTER", { "none", "rows", "columns" },
-      "two blocks, neighbours along the rows or columns of C, share copies of an operand" },
     { "READ_C", { "threads", "map" },
       "how C is read if beta is not 0: by threads, or by a tensor map while the tile's products are computed" },
-    { "TAIL", { 1, 2, 3, 4, 6, 8 }, "blocks that share the k of a tile of the last round" },
   },
-  default = { GROUPS = 2, WGMMA_STAGES = 4, PANELS = 2, CLUSTER = "none", READ_C = "threads", TAIL = 1 },
+  default = { GROUPS = 2, WGMMA_STAGES = 4, PANELS = 2, READ_C = "threads" },
 
   derive = {
-    { "THREADS", "128 * (GROUPS + 1)" },
+    { "WARPS", "4 * GROUPS" }, -- that multiply
+    { "THREADS", "32 * WARPS + 128" },
+    { "COPIERS", "1" },
+    { "RING", "WGMMA_STAGES" },
+    { "ALL_PANELS", "WARPS * PANELS" },
     { "PACKED", "align < 8" }, -- for tensor maps, which need multiples of 16 bytes
     { "PACKED_LDA", "roundup(max(1, " .. A_EXTENT .. "), 8)" },
     { "PACKED_LDB", "roundup(max(1, " .. B_EXTENT .. "), 8)" },
@@ -297,12 +320,11 @@ local WGMMA = {
     { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
     { "MULTIPLIER_REGISTERS",
       "sel(GROUPS == 1, min(REGISTERS, 255), ((GROUPS + 1) * REGISTERS - LOADER_REGISTERS) // GROUPS // 8 * 8)" },
-    { "BLOCKS", "sel(CLUSTER == 'none', 1, 2)" }, -- of a cluster
+    BLOCKS,
     -- Blocks that share an operand each copy half of each box if the number of boxes is odd.
     { "A_HALVED", "CLUSTER == 'columns' and (A_ALONG_K or BM // 64 % 2 == 1)" },
     { "B_HALVED", "CLUSTER == 'rows' and (B_ALONG_K or BN // 64 % 2 == 1)" },
-    { "CLUSTERS", "ceildiv(m, sel(CLUSTER == 'rows', 2, 1) * BM) "
-      .. "* ceildiv(n, sel(CLUSTER == 'columns', 2, 1) * BN)" },
+    CLUSTERS,
   },
 
   require = with(tiles_are_worth_it(64, 64), {
@@ -324,13 +346,10 @@ local WGMMA = {
       "MINBLOCKS == 1 or BN // (64 * GROUPS) * BM // 2 + 60 <= MULTIPLIER_REGISTERS" },
     { "MINBLOCKS exceeds the blocks of a multiprocessor",
       "MINBLOCKS == 1 or CLUSTERS * BLOCKS * SPLITK > (MINBLOCKS - 1) * dev_sms" },
-    { "TAIL > 1 needs SPLITK=1 and a last round of few tiles, long along k",
-      "TAIL == 1 or SPLITK == 1 and CLUSTERS * BLOCKS > dev_sms * MINBLOCKS and " .. LAST_ROUND .. " > 0 and "
-        .. LAST_ROUND .. " * TAIL <= dev_sms * MINBLOCKS // BLOCKS and TAIL * 256 <= k" },
+    TAIL_IS_WORTH_IT,
     { "READ_C=map needs an aligned C", "READ_C == 'threads' or not PACKED" },
     { "READ_C=map needs a beta that is not 0", "READ_C == 'threads' or beta_is ~= '0'", advice = "search" },
-    { "CLUSTER needs a second tile to share copies with",
-      "CLUSTER == 'none' or sel(CLUSTER == 'rows', m > BM, n > BN)" },
+    CLUSTER_HAS_TWO,
   }),
 
   workspace = {
@@ -358,8 +377,69 @@ local WGMMA = {
   source = "gemm_wgmma.cu",
 }
 
+-- Doubles on tensor cores, by warps that tensor maps feed. Blocks that share a tile's k are a cluster.
+local DMMA_UNITS = "sel(SPLITK > 1, 1, " .. UNITS .. ")"
+local DMMA_WORK = block_work("((" .. DMMA_UNITS .. " - 1) * ceildiv(k, 16) + ceildiv(ceildiv(k, max(SPLITK, TAIL)), 16))",
+  16, DMMA_UNITS .. " * ")
+local function gemm_doubles(condition, ...)
+  local args = { "m", "n", "k", "alpha", ... }
+  for _, arg in ipairs { "beta", "C", "ldc", "scales", "biases", "partial", "arrived" } do args[#args + 1] = arg end
+  return { kernel = "gemm_doubles", when = condition, grid = { "sel(SPLITK > 1, CLUSTERS, " .. PERSISTENT .. ")",
+    "SPLITK" }, block = "THREADS", smem = "SMEM", early = "EARLY", work = DMMA_WORK, args = args }
+end
+local DMMA = {
+  derive = {
+    { "WARPS", "(BM // WM) * (BN // WN)" }, -- that multiply
+    { "THREADS", "32 * WARPS + 128" },
+    { "MAPS", "align >= 2" }, -- which need multiples of 16 bytes
+    { "COPIERS", "sel(MAPS, 1, 128)" },
+    { "RING", "STAGES" },
+    { "ALL_PANELS", "0" },
+    { "SMEM", "max(STAGES * (128 * (BM + BN) + 16), sel(SPLITK > 1, 8 * BM * BN, 0)) + 1024" },
+    -- The registers a block has at its launch, REGISTERS per thread, are redistributed.
+    { "REGISTERS", "min(255, 65536 // max(1, THREADS * MINBLOCKS)) // 8 * 8" },
+    { "REDISTRIBUTED", "REGISTERS <= 168" },
+    { "LOADER_REGISTERS", "sel(MAPS, 40, 56)" },
+    { "MULTIPLIER_REGISTERS", "min(240, (THREADS * REGISTERS - 128 * LOADER_REGISTERS) // (32 * max(1, WARPS)) // 8 * 8)" },
+    BLOCKS,
+    -- Blocks that share an operand each copy half of each box if the number of boxes is odd.
+    { "A_HALVED", "CLUSTER == 'columns' and (A_ALONG_K or BM // 16 % 2 == 1)" },
+    { "B_HALVED", "CLUSTER == 'rows' and (B_ALONG_K or BN // 16 % 2 == 1)" },
+    CLUSTERS,
+  },
+
+  require = with(tiles_are_worth_it(32, 16), {
+    { "ALG=dmma needs compute capability 9.0", "dev_cc == 90" },
+    { "ALG=dmma needs f64", "dtype == 'f64'" },
+    { "ALG=dmma needs m, n, k > 0: tensor maps have no empty sides", "min(m, n, k) > 0" },
+    { "BM and BN are not multiples of WM and WN", "BM % WM == 0 and BN % WN == 0" },
+    { "ALG=dmma needs 4 or 8 warps", "(BM // WM) * (BN // WN) == 4 or (BM // WM) * (BN // WN) == 8" },
+    { "WM and WN differ more than fourfold, or WM * WN exceeds the registers",
+      "WM <= 4 * WN and WN <= 4 * WM and WM * WN <= 2048" },
+    { "the sums and fragments exceed a thread's registers", "WM * WN // 16 + WN + 52 <= "
+      .. "sel(REDISTRIBUTED, MULTIPLIER_REGISTERS, REGISTERS)" },
+    { "STAGES exceeds the tiles along k", "STAGES == 2 or (STAGES - 1) * 16 * SPLITK < k", advice = "search" },
+    { "SPLITK in a cluster is 1, 2, 4 or 8, without CLUSTER", "SPLITK == 1 or SPLITK <= 8 and ispow2(SPLITK) and CLUSTER == 'none'" },
+    { "CLUSTER needs tensor maps, and align >= 2", "CLUSTER == 'none' or MAPS" },
+    { "MINBLOCKS blocks exceed the shared memory of a multiprocessor",
+      "MINBLOCKS == 1 or MINBLOCKS * (SMEM + 16 + dev_smem_reserved) <= dev_smem_sm" },
+    { "MINBLOCKS exceeds the blocks of a multiprocessor",
+      "MINBLOCKS == 1 or CLUSTERS * BLOCKS * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+    TAIL_IS_WORTH_IT,
+    CLUSTER_HAS_TWO,
+  }),
+
+  stages = {
+    gemm_doubles("MAPS", tiles_of_a("A", "lda"), tiles_of_b("B", "ldb")),
+    gemm_doubles("not MAPS", "A", "lda", "B", "ldb"),
+  },
+  source = "gemm_dmma.cu",
+}
+
 -- Whose k several blocks share.
-local SHARED_TILES = "sel(ALG == 'wgmma', sel(TAIL > 1, " .. LAST_ROUND .. ", CLUSTERS) * BLOCKS, " .. TILES .. ")"
+local SHARED_TILES = "sel(ALG == 'wgmma' or ALG == 'dmma', sel(TAIL > 1, " .. LAST_ROUND .. ", CLUSTERS) * BLOCKS, " .. TILES .. ")"
+
+local BY_WORKSPACE = "(TAIL > 1 or SPLITK > 1 and ALG ~= 'dmma')"
 
 return {
   name = "gemm",
@@ -440,15 +520,22 @@ return {
   },
 
   space = {
-    { "ALG", { "mma", "plain", "wgmma" },
-      "tensor cores, by warps or (wgmma) warpgroups, or an element of C per thread" },
+    { "ALG", { "mma", "plain", "wgmma", "dmma" },
+      "tensor cores, by warps, (wgmma) warpgroups or (dmma: doubles) warps that tensor maps feed, or an element of C "
+        .. "per thread" },
     { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block", when = NOT_PLAIN },
     { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block", when = NOT_PLAIN },
+    { "WM", { 16, 32, 48, 64, 96, 128 }, "rows of C per warp", when = BY_WARPS },
+    { "WN", { 16, 32, 48, 64, 96, 128 }, "columns of C per warp", when = BY_WARPS },
+    { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory", when = BY_WARPS },
     { "RASTER", { 1, 4, 8, 16 }, "rows of tiles that neighbouring blocks share", when = NOT_PLAIN },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k", when = NOT_PLAIN },
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NOT_PLAIN },
     { "START", { "in_order", "early" }, "early: blocks start while the kernel before ends, and wait for it there",
       when = NOT_PLAIN },
+    { "CLUSTER", { "none", "rows", "columns" },
+      "two blocks, neighbours along the rows or columns of C, share copies of an operand", when = BY_MAPS },
+    { "TAIL", { 1, 2, 3, 4, 6, 8 }, "blocks that share the k of a tile of the last round", when = BY_MAPS },
   },
   order = { "ALG", "BM", "BN", "WM", "WN", "BK", "EDGE", "STEP", "VEC", "STAGES", "LAYOUT", "RASTER", "SPLITK",
     "FINISH", "STORE", "FRAGMENTS", "MINBLOCKS", "GROUPS", "WGMMA_STAGES", "PANELS", "CLUSTER", "READ_C", "START",
@@ -456,6 +543,7 @@ return {
 
   derive = {
     { "NBYTES", NBYTES },
+    { "LINE", "128 // NBYTES" }, -- elements in 128 bytes
     { "EARLY", "START == 'early'" },
     { "ONE_ORDER", "reproducible == 'shape'" }, -- additions in one order for all sizes
     { "SUM_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of an accumulator
@@ -465,8 +553,8 @@ return {
 
   require = {
     -- Blocks that share k (SPLITK) always add up their parts in the same order, so reproducible=run excludes nothing.
-    { "reproducible=shape excludes ALG=wgmma: its instructions round differently from those of warps",
-      "not ONE_ORDER or ALG ~= 'wgmma'" },
+    { "reproducible=shape excludes ALG=wgmma and ALG=dmma: their instructions round differently",
+      "not ONE_ORDER or ALG ~= 'wgmma' and ALG ~= 'dmma'" },
     { "START=early needs compute capability 9.0", "not EARLY or dev_cc >= 90" },
     { "reproducible=shape needs SPLITK=1: an element's products are added in one sequence along k",
       "not ONE_ORDER or SPLITK == 1" },
@@ -474,19 +562,20 @@ return {
       "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
   },
 
-  default = { ALG = "plain", BM = 16, BN = 16, RASTER = 1, SPLITK = 1, MINBLOCKS = 1, START = "in_order" },
+  default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, STAGES = 2, RASTER = 1, SPLITK = 1, MINBLOCKS = 1,
+    START = "in_order", CLUSTER = "none", TAIL = 1 },
   base = BASE,
   untuned = SUGGESTED,
 
   workspace = {
     -- Partial sums; two of f32 take one element.
     { "partial", "f64",
-      "sel((SPLITK > 1 or TAIL > 1) and FINISH ~= 'cluster', ceildiv(" .. SHARED_TILES
+      "sel(" .. BY_WORKSPACE .. " and FINISH ~= 'cluster', ceildiv(" .. SHARED_TILES
         .. " * max(SPLITK, TAIL) * BM * BN * SUM_NBYTES, 8), 0)" },
-    { "arrived", "u32", "sel((SPLITK > 1 or TAIL > 1) and FINISH == 'last_block', " .. SHARED_TILES .. ", 0)" },
+    { "arrived", "u32", "sel(" .. BY_WORKSPACE .. " and FINISH == 'last_block', " .. SHARED_TILES .. ", 0)" },
   },
 
-  algorithms = { mma = MMA, plain = PLAIN, wgmma = WGMMA },
+  algorithms = { mma = MMA, plain = PLAIN, wgmma = WGMMA, dmma = DMMA },
 
   -- One thread per element of C, accumulating in double.
   reference = {

@@ -1,5 +1,5 @@
-// gemm_ring.cuh -- tiles of A and B in a ring of WGMMA_STAGES in shared memory: barriers, the order in which blocks
-// take tiles of C, and the copies by tensor maps.
+// gemm_ring.cuh -- tiles of A and B in a ring in shared memory: barriers, the order in which blocks
+// take tiles of C, and the copies by tensor maps. A tile has LINE elements along k, and rows of as many, 128 bytes.
 #pragma once
 #include "gemm_result.cuh"
 #include "ptx90.cuh"
@@ -12,13 +12,13 @@ struct ring {
   unsigned full, empty, tiles;
   int i = 0, round = 0;
   __device__ explicit ring(unsigned base)
-      : full(base + WGMMA_STAGES * (A_NBYTES + B_NBYTES) + 4 * GROUPS * PANELS * PANEL_NBYTES),
-        empty(full + 8 * WGMMA_STAGES),
+      : full(base + RING * (A_NBYTES + B_NBYTES) + ALL_PANELS * PANEL_NBYTES),
+        empty(full + 8 * RING),
         tiles(base) {}
   __device__ void initialize() const {
-    for (int s = 0; s < WGMMA_STAGES; s++) {
-      mbarrier_init(full + 8 * s, 1);
-      mbarrier_init(empty + 8 * s, BLOCKS * GROUPS * 4);  // warps
+    for (int s = 0; s < RING; s++) {
+      mbarrier_init(full + 8 * s, COPIERS);
+      mbarrier_init(empty + 8 * s, BLOCKS * WARPS);
     }
     fence_mbarrier_init();
   }
@@ -35,13 +35,13 @@ struct ring {
   __device__ unsigned a() const { return tiles + i * (A_NBYTES + B_NBYTES); }
   __device__ unsigned b() const { return a() + A_NBYTES; }
   __device__ void next() {
-    if (++i < WGMMA_STAGES) return;
+    if (++i < RING) return;
     i = 0;
     round ^= 1;
   }
   // Waits until no other block will arrive here any more.
   __device__ void drain() {
-    for (int s = 0; s < WGMMA_STAGES; s++) {
+    for (int s = 0; s < RING; s++) {
       wait_empty();
       next();
     }
@@ -88,18 +88,18 @@ struct work {
 
 // ---- copying -----------------------------------------------------------------------------------
 
-// A tile of an operand, WIDTH_ across k and 64 along it; where the cluster shares it, this block's
+// A tile of an operand, WIDTH_ across k and LINE along it; where the cluster shares it, this block's
 // half, to both: half of the copies, or of the only one.
 template <int WIDTH_, bool ALONG_K, bool SHARED, bool HALVED>
 __device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map, int across, int k,
                                              unsigned barrier, unsigned rank) {
-  constexpr int COPIES = (ALONG_K ? 1 : WIDTH_ / 64) / (SHARED && !HALVED ? BLOCKS : 1);
-  constexpr int FAR = (ALONG_K ? WIDTH_ : 64) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
+  constexpr int COPIES = (ALONG_K ? 1 : WIDTH_ / LINE) / (SHARED && !HALVED ? BLOCKS : 1);
+  constexpr int FAR = (ALONG_K ? WIDTH_ : LINE) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
   const int first = SHARED && !HALVED ? (int)rank * COPIES : 0, skip = HALVED ? (int)rank * FAR : 0;
 #pragma unroll
   for (int i = first; i < first + COPIES; i++) {
-    const unsigned there = to + i * 8192 + skip * 128;
-    const int x = ALONG_K ? k : across + 64 * i, y = ALONG_K ? across + skip : k + skip;
+    const unsigned there = to + i * (LINE * 128) + skip * 128;
+    const int x = ALONG_K ? k : across + LINE * i, y = ALONG_K ? across + skip : k + skip;
     if (SHARED) {
       load_tile(there, map, x, y, barrier, (unsigned short)((1 << BLOCKS) - 1));
     } else {
@@ -115,9 +115,9 @@ __device__ __forceinline__ void copy_tiles(ring &q, const tensor_map &a, const t
     const unsigned barrier = q.full + 8 * q.i;
     q.wait_empty();
     mbarrier_arrive_expect(barrier, A_NBYTES + B_NBYTES);
-    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, 64 * t,
+    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, LINE * t,
                                                                       barrier, rank);
-    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, 64 * t,
+    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, LINE * t,
                                                                    barrier, rank);
     q.next();
   }

@@ -155,7 +155,7 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
   const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1,
                      gridDim.x / BLOCKS};
   ring q(base);
-  const unsigned c_barriers = q.empty + 8 * WGMMA_STAGES;
+  const unsigned c_barriers = q.empty + 8 * RING;
   if (threadIdx.x == 0) {
     if (MAPPED) former::initialize(c_barriers);
     q.initialize();
@@ -185,7 +185,7 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
     if (GROUPS > 1) take_registers<MULTIPLIER_REGISTERS>();
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
     const int warp = threadIdx.x / 32;
-    const unsigned panels = base + WGMMA_STAGES * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
+    const unsigned panels = base + RING * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
     former was(panels, c_barriers + 8 * warp * PANELS);
     const auto begin = [&] {
       if (MAPPED && to.beta != 0) {

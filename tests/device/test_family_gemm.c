@@ -109,6 +109,29 @@ BED_TEST(gemm_clusters_are_right) {
   CHECK_PARTS(b, "gemm", 0, parts);
 }
 
+/* Doubles by tensor maps or, where nothing is aligned, element by element: layouts, edges, blocks that share k or
+ * copies, several tiles of a block. */
+BED_TEST(gemm_of_doubles_by_maps_is_right) {
+  static const part parts[] = {
+      {"m=75 n=40 k=90 dtype=f64 ta=t align=2 beta_is=any",
+       "ALG=dmma,BM=32,BN=32,WM=16,WN=16,STAGES=3,START=early", 2},
+      {"m=40 n=36 k=68 dtype=f64 tb=t bias=row act=relu",
+       "ALG=dmma,BM=64,BN=32,WM=32,WN=16,STAGES=2,SPLITK=2"},
+      {"m=72 n=40 k=34 dtype=f64 ta=t tb=t",
+       "ALG=dmma,BM=32,BN=64,WM=16,WN=32,STAGES=2,CLUSTER=rows"},
+      {"m=33 n=68 k=34 dtype=f64 align=2",
+       "ALG=dmma,BM=64,BN=32,WM=32,WN=16,STAGES=3,CLUSTER=columns"},
+      {"m=130 n=66 k=34 dtype=f64", "ALG=dmma,BM=128,BN=128,WM=64,WN=32,STAGES=3"},
+      {"m=41 n=79 k=67 dtype=f64 beta_is=any",
+       "ALG=dmma,BM=64,BN=64,WM=32,WN=32,STAGES=2,SPLITK=2"},
+      {"m=72 n=20 k=520 dtype=f64", "ALG=dmma,BM=32,BN=32,WM=16,WN=16,STAGES=4,TAIL=2", 2},
+      {"m=71 n=19 k=67 dtype=f64 ta=t tb=t beta_is=1", "ALG=dmma,BM=32,BN=32,WM=16,WN=16,STAGES=3",
+       2},
+  };
+  bed_needs_sm90a(b);
+  CHECK_PARTS(b, "gemm", 0, parts);
+}
+
 /* Base configurations take any alignment, and whole tiles too. */
 BED_TEST(gemm_base_tiles_are_right) {
   static const part parts[] = {
