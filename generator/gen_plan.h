@@ -21,6 +21,7 @@ typedef enum gen_from {
   GEN_FROM_VALUE,
   GEN_FROM_CONTENTS, /* of an argument in the host's memory: passed by value */
   GEN_FROM_EXPECTED, /* of checks: what the reference computed for an argument */
+  GEN_FROM_LOOP,     /* gen_loop_handle of the loop whose word is in that workspace */
   GEN_FROM_TENSOR,
   GEN_FROM_TEXTURE
 } gen_from;
@@ -69,11 +70,27 @@ typedef struct gen_texture { /* a buffer that a kernel reads by a texture object
   gen_reading how;
 } gen_texture;
 
+/* What a kernel gets by value to go on with a loop until a word is 0, or to say that it gave up:
+ * `while_loop` of while_loop.cuh. */
+typedef struct gen_loop_handle {
+  uint64_t handle; /* of a conditional node; 0: the host, or the kernel itself, drives the loop */
+  uint64_t unfinished; /* address of a u32 that is set when the bound is reached; 0: none */
+} gen_loop_handle;
+
+/* Workspaces of words: whether another iteration follows; how many may, which graphs count down. */
+enum { GEN_LOOP_GO, GEN_LOOP_LEFT, GEN_LOOP_WORDS };
+
 typedef struct gen_loop { /* around launches that follow each other in a plan */
-  uint64_t times;
+  uint64_t times;         /* of a loop until a word is 0: at most */
   size_t n, n_odd; /* launches of an iteration; then n_odd, n or 0, of odd iterations, in which
                       buffers have changed places; 0: all are alike */
   bool graph;      /* the host launches all iterations at once, where it can */
+  bool is_while;   /* iterations follow each other while the word is not 0. With graph, the first
+                      launch precedes them, and the last one sets the handle */
+  uint32_t word;   /* workspace */
+  const char *word_name;
+  uint64_t batch; /* iterations that are launched before the host reads the word; 0: it reads it
+                      before each */
 } gen_loop;
 
 typedef struct gen_launch {
@@ -107,8 +124,11 @@ typedef struct gen_plan { /* the launches in order; stages whose `when` is false
   double flops, bytes;    /* of the whole problem */
 } gen_plan;
 
-/* gen_plan_launches -- how many launches a plan makes, all iterations of loops counted */
+/* gen_plan_launches -- how many launches a plan makes, all iterations of loops counted; one of those until
+ * a word is 0 */
 double gen_plan_launches(const gen_plan *plan);
+/* gen_plan_blocks -- does a launch of it wait for the device, to read the word of a loop? */
+bool gen_plan_blocks(const gen_plan *plan);
 /* gen_plan_make -- out is in the arena. A problem with an empty grid has no kernel launches.
  *   err  ERR_TEMPLATE  a grid, block, or size is negative, not whole, or beyond CUDA's limits */
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);

@@ -194,7 +194,7 @@ static void list_exprs(const tmpl *t, const gen_stage *s, const gen_expr *out[ST
   }
   out[7] = s->smem;
   out[8] = s->nbytes ? s->nbytes : whole;
-  out[9] = s->loop ? s->loop->times : NULL;
+  out[9] = s->loop && !s->loop->is_while ? s->loop->times : NULL;
   for (int i = 0; i < GEN_MAX_WORK; i++) {
     out[10 + i] = s->work[i];
   }

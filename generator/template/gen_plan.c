@@ -6,6 +6,7 @@
 
 #include "gen_numbers.h"
 #include "gen_plan_check.h"
+#include "gen_plan_while.h"
 
 /* CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability": the same for
  * every device since 3.0. Threads per block and shared memory are the device's own. */
@@ -57,8 +58,9 @@ static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
     o.nbytes = element_nbytes(j, from->element);
     o.bits = gen_scalar(j->g, from->value, from->element);
     o.text = from->value->text;
-  } else if (from->from == GEN_FROM_WORKSPACE) {
+  } else if (from->from == GEN_FROM_WORKSPACE || from->from == GEN_FROM_LOOP) {
     o.text = j->program->workspaces[from->index].name;
+    o.nbytes = from->from == GEN_FROM_LOOP ? sizeof(gen_loop_handle) : POINTER_NBYTES;
   } else if (from->from == GEN_FROM_EXPECTED) {
     o.text = t->pub.args[from->index].name;
   } else if (from->from == GEN_FROM_ARG) {
@@ -332,6 +334,30 @@ static void add_indexed(job *j, const gen_stage *s, size_t n, gen_plan *out) {
   j->odd = NULL;
 }
 
+/* The n stages of a loop until a word is 0. */
+static void add_while(job *j, const gen_stage *s, size_t n, gen_plan *out) {
+  gen_launch *all = (gen_launch *)out->launches;
+  gen_loop *loop = gen_while_new(j->g, j->a, j->program, s, out->workspaces);
+  const size_t first = out->n;
+  if (loop->graph) {
+    gen_while_begins(j->g, j->a, j->program, s, loop, &all[out->n++]);
+  }
+  const size_t body = out->n;
+  for (size_t i = 0; i < n; i++) {
+    add_stage(j, &s[i], loop, out);
+  }
+  for (size_t i = body; i < out->n; i++) {
+    all[i].overlap &= !loop->graph;
+  }
+  if (out->n == body) {
+    out->n = first; /* nothing to run */
+    return;
+  }
+  out->n += loop->graph &&
+            gen_while_goes_on(j->g, j->a, j->program, s, loop, out->n - body, &all[out->n]);
+  loop->n = out->n - first;
+}
+
 /* The n stages of a loop: once, and once more for odd iterations where buffers change places. */
 static void add_loop(job *j, const gen_stage *s, size_t n, gen_plan *out) {
   const gen_stage_loop *from = s->loop;
@@ -342,6 +368,10 @@ static void add_loop(job *j, const gen_stage *s, size_t n, gen_plan *out) {
   }
   if (idle == n) {
     return; /* `times` may have no value here */
+  }
+  if (from->is_while) {
+    add_while(j, s, n, out);
+    return;
   }
   gen_loop *loop = make(j, sizeof *loop);
   *loop = (gen_loop){.times = (uint64_t)gen_bounded(j->g, from->times, 0, INT32_MAX, "times"),
@@ -378,7 +408,7 @@ static size_t capacity(job *j) {
                "loops with an index make more than %d launches in all", INDEXED_MOST);
     }
   }
-  return 2 * p->n_stages + indexed;
+  return 3 * p->n_stages + indexed; /* of even and odd iterations, or with two of a graph's own */
 }
 
 static void add_stages(job *j, gen_plan *out) {
@@ -433,17 +463,6 @@ static void plan(gen_box *b, void *ud) {
   add_stages(j, out);
   drop_unread(out);
   *j->plan = out;
-}
-
-double gen_plan_launches(const gen_plan *plan) {
-  double n = 0;
-  for (size_t i = 0; i < plan->n; i++) {
-    const gen_loop *loop = plan->launches[i].loop;
-    n += !loop         ? 1
-         : loop->n_odd ? (double)loop->times / 2 /* of odd and even iterations, one more or less */
-                       : (double)loop->times;
-  }
-  return n;
 }
 
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e) {

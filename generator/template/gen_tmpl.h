@@ -97,6 +97,9 @@ typedef struct gen_stage_texture {
 typedef struct gen_stage_loop {  /* around stages that follow each other */
   const gen_expr *times, *graph; /* graph NULL: never */
   const gen_expr *when;          /* NULL: always */
+  bool is_while;                 /* it runs until a word is 0; then times NULL: by the problem */
+  gen_stage_operand word;
+  const gen_expr *ahead, *batch; /* NULL: never */
   bool indexed;                  /* its stages read the number of the iteration */
   const gen_stage_operand (*swaps)[2];
   size_t n_swaps;

@@ -38,6 +38,14 @@
 #else
 #define CUDA_OPTIONAL_12_4(X)
 #endif
+#if CUDA_VERSION >= 13000
+#define CUDA_OPTIONAL_13(X)                                                                        \
+  X(cuStreamGetCaptureInfo)                                                                        \
+  X(cuStreamUpdateCaptureDependencies)                                                             \
+  X(cuStreamBeginCaptureToGraph) X(cuGraphAddNode) X(cuGraphConditionalHandleCreate)
+#else
+#define CUDA_OPTIONAL_13(X)
+#endif
 /* clang-format off */
 #define CUDA_OPTIONAL(X)                                                                            \
   X(cuDeviceGetUuid) X(cuEventElapsedTime) X(cuLaunchKernelEx)                                      \
@@ -48,7 +56,7 @@
   X(cuTexObjectDestroy) X(cuSurfObjectCreate) X(cuSurfObjectDestroy) CUDA_OPTIONAL_12(X)            \
   X(cuCtxGetLimit) X(cuCtxSetLimit)                                                                 \
   X(cuMemHostAlloc) X(cuMemFreeHost) X(cuMemAllocManaged) X(cuMemPrefetchAsync) X(cuMemAdvise)      \
-  CUDA_OPTIONAL_12_4(X)
+  CUDA_OPTIONAL_12_4(X) CUDA_OPTIONAL_13(X)
 /* clang-format on */
 
 typedef struct cuda_api {

@@ -70,6 +70,12 @@ int cuda_stream_wait(rt_device *d, rt_stream s, rt_event *ev, err *e) {
   return r ? FAIL(d, e, r, "making a stream wait for an event") : 0;
 }
 
+int cuda_event_sync(rt_device *d, rt_event *ev, err *e) {
+  ENTER(d, e);
+  CUresult r = cuda_of(d)->api.cuEventSynchronize((CUevent)ev);
+  return r ? FAIL(d, e, r, "running on the GPU") : 0;
+}
+
 int cuda_elapsed(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e) {
   float msec = 0;
   *sec = 0;

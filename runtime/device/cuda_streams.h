@@ -17,6 +17,11 @@ int cuda_graph_new(rt_device *d, int (*record)(void *, rt_stream, err *), void *
                    err *e);
 void cuda_graph_free(rt_device *d, rt_graph *g);
 int cuda_graph_launch(rt_device *d, rt_graph *g, rt_stream s, err *e);
+int cuda_event_sync(rt_device *d, rt_event *ev, err *e);
+/* cuda_while.c */
+int cuda_while_add(rt_device *d, rt_stream s,
+                   int (*record)(void *self, rt_stream s, uint64_t handle, bool body, err *e),
+                   void *self, err *e);
 bool cuda_capturing(rt_device *d, rt_stream s);
 
 #endif

@@ -198,6 +198,16 @@ typedef struct rt_device_ops {
   /* stream_wait -- what the stream runs from now on waits for what the event has recorded. NULL: all
    * streams run one after the other */
   int (*stream_wait)(rt_device *d, rt_stream s, rt_event *ev, err *e);
+  /* while_add -- a node that runs its body while a handle, a word of the device, is not 0: in the graph that
+   * s is being captured into, behind what s holds. `record` is called with body false, for launches on s
+   * that set the handle before, and with body true, for those of an iteration on the stream it gets; its
+   * kernels set the handle with cudaGraphSetConditional. A device without graphs runs all at once. NULL:
+   * not supported; err ERR_USAGE: the driver does not */
+  int (*while_add)(rt_device *d, rt_stream s,
+                   int (*record)(void *self, rt_stream s, uint64_t handle, bool body, err *e),
+                   void *self, err *e);
+  /* event_sync -- the host waits for what the event has recorded. NULL: it is always over */
+  int (*event_sync)(rt_device *d, rt_event *ev, err *e);
   /* launch_cooperative -- like launch, with all blocks of the grid on the device at once, so that
    * they can wait for each other. NULL: not supported
    *   err ERR_LAUNCH: they do not fit */

@@ -205,6 +205,25 @@ static int emu_elapsed_op(rt_device *d, rt_event *from, rt_event *to, double *se
   return 0;
 }
 
+/* The handle of a conditional node is the address of a word. */
+static int emu_while_add_op(rt_device *d, rt_stream s,
+                            int (*record)(void *, rt_stream, uint64_t, bool, err *), void *who,
+                            err *e) {
+  rt_ptr handle;
+  uint32_t word = 0;
+  TRY(emu_alloc_op(d, sizeof word, &handle, e));
+  int rc = emu_copy_in_op(d, handle, &word, sizeof word, s, e);
+  for (bool body = false; !rc; body = true) {
+    rc = record(who, s, handle, body, e);
+    rc = rc ? rc : emu_copy_out_op(d, &word, handle, sizeof word, s, e);
+    if (!rc && !word) {
+      break;
+    }
+  }
+  emu_release_op(d, handle);
+  return rc;
+}
+
 static int emu_tensor_map_op(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e) {
   (void)d;
   return emu_tensor_map_make(t, map, e);
@@ -251,6 +270,7 @@ static const rt_device_ops ops = {.close = emu_close_op,
                                   .event_free = emu_event_free_op,
                                   .event_record = emu_event_record_op,
                                   .elapsed = emu_elapsed_op,
+                                  .while_add = emu_while_add_op,
                                   .tensor_map = emu_tensor_map_op,
                                   .array_new = emu_array_new_op,
                                   .array_free = emu_array_free_op,

@@ -535,6 +535,12 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
                      plan->launches[i].kernel);
     }
   }
+  if (plan_has_while(plan)) {
+    return err_set(e, ERR_USAGE,
+                   "exported C cannot drive a loop until a word is 0 yet; export %s with another "
+                   "LOOP, or --cubin",
+                   t->name);
+  }
   add_top(&h);
   add_workspaces(&h);
   if (plan_uses_module(plan)) {

@@ -84,3 +84,12 @@ bool plan_uses_module(const gen_plan *plan) {
   }
   return false;
 }
+
+bool plan_has_while(const gen_plan *plan) {
+  for (size_t i = 0; i < plan->n; i++) {
+    if (plan->launches[i].loop && plan->launches[i].loop->is_while) {
+      return true;
+    }
+  }
+  return plan_has(plan, GEN_FROM_LOOP);
+}

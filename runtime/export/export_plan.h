@@ -8,6 +8,8 @@
 bool plan_has(const gen_plan *plan, gen_from from);
 bool plan_overlaps(const gen_plan *plan);
 /* plan_uses_module -- has it a kernel, or a __constant__ variable that it fills? */
+/* plan_has_while -- a loop until a word is 0, or a kernel that takes the handle of one */
+bool plan_has_while(const gen_plan *plan);
 bool plan_uses_module(const gen_plan *plan);
 
 /* plan_workspace_number -- empty workspaces are left out; the others are numbered anew */

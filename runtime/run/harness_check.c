@@ -45,6 +45,7 @@ static int check_cases(rt_harness *b, rt_contender who, double limit, rt_check *
     TRY(harness_start(b, c, e));
     TRY(launch_case(b, who, c, sec, e));
     TRY(harness_collect(b, c, e));
+    TRY(who.finished ? who.finished(who.self, e) : 0);
     TRY(harness_verify(b, c, out, e));
     TRY(harness_judge(b, c, false, out, e));
     TRY(sec && harness_looks_again(*sec, first_most(limit)) ? look_again(b, who, c, sec, e) : 0);

@@ -136,7 +136,7 @@ static void burst_end(burst *x) {
 /* A graph keeps a pointer to *x: it must not move until burst_end. */
 static int burst_start(burst *x, rotation *r, const rt_contender *who, uint64_t n, err *e) {
   *x = (burst){.r = r, .who = who, .n = n};
-  if (r->how->replay != RT_GRAPH) {
+  if (r->how->replay != RT_GRAPH || who->blocks) {
     return 0;
   }
   x->n = n < r->n_sets ? r->n_sets : n;

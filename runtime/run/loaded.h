@@ -1,5 +1,5 @@
 /* loaded.h -- what rt_loaded_new makes and launches read. Private to run_loaded.c, which makes it,
- * and run_launch.c, run_steps.c, run_streams.c, run_textures.c, which launch. */
+ * and run_launch.c, run_steps.c, run_while.c, run_streams.c, run_textures.c, which launch. */
 #ifndef RT_LOADED_H
 #define RT_LOADED_H
 
@@ -18,9 +18,9 @@ enum {
 };
 
 typedef struct operand {
-  enum { CONSTANT, ARGUMENT, CONTENTS, WORKSPACE, TENSOR, TEXTURE } from;
+  enum { CONSTANT, LOOP, ARGUMENT, CONTENTS, WORKSPACE, TENSOR, TEXTURE } from;
   uint32_t index;       /* of the argument or workspace; of the stage's tensor or texture */
-  const void *constant; /* in the arena */
+  const void *constant; /* in the arena; of LOOP a gen_loop_handle, which recordings set */
 } operand;
 
 typedef struct tensor { /* the parts of a tensor map known before the launch */
@@ -115,8 +115,13 @@ typedef struct loaded_streams {
 
 typedef struct loaded_loop { /* stages [first, first + n), then n_odd for odd iterations */
   size_t first, n, n_odd;
-  uint64_t times;
-  bool graph;
+  uint64_t times; /* at most, of one until a word is 0 */
+  bool graph;     /* then, of one until a word is 0, the first stage precedes the iterations */
+  bool is_while;
+  uint32_t word; /* workspace */
+  const char *word_name;
+  uint64_t
+      batch; /* iterations launched before the host looks at the word; 0: it does before each */
   /* Of a plan with streams: the last events of each stream before the loop, and in an even and an odd
    * iteration; as loaded_order's. */
   uint16_t before[GEN_MAX_STREAMS], last[2][GEN_MAX_STREAMS];
@@ -136,6 +141,15 @@ typedef struct loaded_graphs {
   loaded_graph **list;
   size_t n, next, most; /* next: the one that the next new graph replaces */
 } loaded_graphs;
+
+typedef struct loaded_reader loaded_reader;
+typedef struct loaded_whiles { /* of loops until a word is 0 (run_while.c) */
+  pthread_mutex_t turn;
+  loaded_reader *readers; /* those that no launch uses */
+  rt_ptr flag;            /* 0: no kernel takes the address of one */
+  uint32_t *host_flag;    /* the same, where the host can read it */
+  const char *word_name;
+} loaded_whiles;
 
 struct rt_loaded {
   rt_device *d;
@@ -159,6 +173,8 @@ struct rt_loaded {
   uint8_t *arg_nbytes; /* per argument: of those that launches in loops take; 0: none does */
   size_t n_args;
   loaded_graphs graphs;
+  loaded_whiles whiles;
+  bool blocks;         /* the host drives a loop until a word is 0 */
   loaded_order *order; /* NULL: all stages are on the caller's stream */
   loaded_streams streams[2];
   pthread_mutex_t turn; /* of launches on our streams */
@@ -171,6 +187,19 @@ int loaded_launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const vo
 /* loaded_launch_steps -- all, of a plan with loops or variables (run_steps.c) */
 int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);
+/* loaded_start_of -- the event of an iteration's start */
+static inline size_t loaded_start_of(const rt_loaded *l, const loaded_loop *loop) {
+  return l->n_stages + 1 + 2 * (size_t)(loop - l->loops);
+}
+/* Loops until a word is 0 (run_while.c): loaded_while_drive -- the host launches iterations, and waits;
+ * loaded_while_record -- a node of the graph that s is being captured into, in the turn of the graphs */
+int loaded_while_drive(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, rt_stream s,
+                       const void *const *args, rt_ptr workspace, err *e);
+int loaded_while_record(rt_loaded *l, const loaded_loop *loop, rt_stream s, const void *const *args,
+                        rt_ptr workspace, err *e);
+/* loaded_while_operand -- what a kernel gets of such a loop */
+int loaded_while_operand(rt_loaded *l, const gen_operand *from, operand *out, err *e);
+void loaded_whiles_free(rt_loaded *l);
 /* loaded_order_new, _free -- of a plan with streams, else nothing (run_streams.c) */
 int loaded_order_new(rt_loaded *l, const gen_plan *plan, err *e);
 void loaded_order_free(rt_loaded *l);

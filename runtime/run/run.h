@@ -51,6 +51,11 @@ int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_p
  * data stay the same, and copies are not timed, unless a launch fills a variable several times.
  * false: every launch does again */
 void rt_loaded_hold(rt_loaded *l, bool hold);
+/* rt_loaded_blocks -- does a launch wait for the device, to read the word of a loop? */
+bool rt_loaded_blocks(const rt_loaded *l);
+/* rt_loaded_finished -- did the launches that have ended so far complete their loops? The next launch asks,
+ * too. err ERR_LAUNCH  one did not, within its bound */
+int rt_loaded_finished(rt_loaded *l, err *e);
 size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
 int rt_loaded_reserve(rt_loaded *l, err *e);
 /* rt_loaded_workspace -- the plan's i-th, in the memory that rt_loaded_reserve allocates */
@@ -183,6 +188,8 @@ typedef struct rt_contender {
   int (*launch)(void *self, rt_stream s, const void *const *args, err *e);
   void *self;
   void (*hold)(void *self, bool hold); /* rt_loaded_hold; NULL: there is nothing to hold */
+  bool blocks;                         /* rt_loaded_blocks: no graph can hold its launches */
+  int (*finished)(void *self, err *e); /* rt_loaded_finished; NULL: it has no loops */
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
 /* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only

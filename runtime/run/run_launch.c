@@ -160,6 +160,10 @@ static void hold_contender(void *self, bool hold) {
   rt_loaded_hold(self, hold);
 }
 
+static int finished_contender(void *self, err *e) {
+  return rt_loaded_finished(self, e);
+}
+
 rt_contender rt_loaded_contender(rt_loaded *l) {
-  return (rt_contender){launch_contender, l, hold_contender};
+  return (rt_contender){launch_contender, l, hold_contender, l->blocks, finished_contender};
 }

@@ -49,6 +49,9 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
   if (o->from == GEN_FROM_VALUE) {
     return constant(l, o->bits, out, e);
   }
+  if (o->from == GEN_FROM_LOOP) {
+    return loaded_while_operand(l, o, out, e);
+  }
   if (o->from == GEN_FROM_CONTENTS) {
     *out = (operand){.from = CONTENTS, .index = o->index};
     return 0;
@@ -194,7 +197,7 @@ static int sort_operands(rt_loaded *l, stage *s, err *e) {
     const operand *o = &s->operands[i];
     if (o->from == ARGUMENT) {
       list[s->n_given++] = (given){.at = i, .index = (uint8_t)o->index};
-    } else if (o->from == CONSTANT) {
+    } else if (o->from <= LOOP) {
       s->params[i] = o->constant;
     } else {
       s->rest_at[s->n_rest] = i;
@@ -347,11 +350,19 @@ static int copy_loops(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   for (size_t i = 0; i < plan->n; i++) {
     const gen_loop *from = plan->launches[i].loop;
     if (from && (!i || plan->launches[i - 1].loop != from)) {
-      l->loops[l->n_loops++] = (loaded_loop){.first = i,
-                                             .n = from->n,
-                                             .n_odd = from->n_odd,
-                                             .times = from->times,
-                                             .graph = from->graph};
+      l->loops[l->n_loops++] =
+          (loaded_loop){.first = i,
+                        .n = from->n,
+                        .n_odd = from->n_odd,
+                        .times = from->times,
+                        .graph = from->graph,
+                        .is_while = from->is_while,
+                        .word = from->word,
+                        .word_name = from->is_while ? arena_text(&l->memory, from->word_name) : "",
+                        .batch = from->batch};
+      if (!l->loops[l->n_loops - 1].word_name) {
+        return err_nomem(e);
+      }
     }
   }
   return 0;
@@ -381,7 +392,8 @@ static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, 
   l->refills = fills_again(l);
   TRY(loaded_graphs_check(l, plan, e));
   TRY(loaded_order_new(l, plan, e));
-  l->in_steps = l->fills || l->n_loops || l->order;
+  l->in_steps = l->fills || l->n_loops || l->order || l->whiles.flag;
+  l->blocks = gen_plan_blocks(plan);
   return 0;
 }
 
@@ -431,6 +443,7 @@ static int make(rt_device *d, loaded_image *image, const void *bytes, size_t nby
   pthread_mutex_init(&l->graphs.turn, NULL);
   pthread_mutex_init(&l->turn, NULL);
   pthread_mutex_init(&l->objects.turn, NULL);
+  pthread_mutex_init(&l->whiles.turn, NULL);
   l->d = d;
   l->image = image;
   l->bytes = bytes;
@@ -462,6 +475,7 @@ int rt_loaded_new_from(rt_loaded *same, const gen_template *t, const gen_plan *p
 void rt_loaded_free(rt_loaded *l) {
   if (l) {
     loaded_graphs_free(l);
+    loaded_whiles_free(l);
     loaded_order_free(l);
     loaded_textures_free(l);
     l->d->ops->release(l->d, l->workspace);
@@ -469,6 +483,10 @@ void rt_loaded_free(rt_loaded *l) {
     arena_clear(&l->memory);
     free(l);
   }
+}
+
+bool rt_loaded_blocks(const rt_loaded *l) {
+  return l->blocks;
 }
 
 int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e) {

@@ -13,15 +13,10 @@ enum { GRAPHS = 1024, GRAPH_NODES = 1 << 17 }; /* most that are kept, and their 
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* The events of a loop: where an iteration starts; the next one is the loop's end. */
-static size_t start_of(const rt_loaded *l, const loaded_loop *loop) {
-  return l->n_stages + 1 + 2 * (size_t)(loop - l->loops);
-}
-
 static int launch_iteration(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, bool odd,
                             rt_stream s, const void *const *args, rt_ptr workspace, err *e) {
   const size_t first = loop->first + (odd ? loop->n : 0);
-  TRY(loaded_mark(l, x, start_of(l, loop), s, e));
+  TRY(loaded_mark(l, x, loaded_start_of(l, loop), s, e));
   for (size_t k = 0; k < loop->n; k++) {
     TRY(loaded_launch_one(l, x, first + k, s, args, workspace, e));
   }
@@ -38,6 +33,9 @@ static int launch_iterations(rt_loaded *l, loaded_streams *x, const loaded_loop 
 
 static int record(void *graph, rt_stream s, err *e) {
   const loaded_graph *g = graph;
+  if (g->loop->is_while) {
+    return loaded_while_record(g->l, g->loop, s, g->args, g->key[g->l->n_args], e);
+  }
   return launch_iterations(g->l, loaded_streams_for(g->l, s), g->loop, s, g->args,
                            g->key[g->l->n_args], e);
 }
@@ -73,7 +71,8 @@ static loaded_graph *find_graph(const loaded_graphs *all, const loaded_loop *loo
 }
 
 static size_t graphs_most(const loaded_loop *loop) {
-  const uint64_t fit = GRAPH_NODES / (loop->times * loop->n + 1);
+  const uint64_t times = loop->is_while ? 1 : loop->times,
+                 fit = GRAPH_NODES / (times * loop->n + 1);
   return fit < 2 ? 2 : fit > GRAPHS ? GRAPHS : (size_t)fit;
 }
 
@@ -146,15 +145,32 @@ static int launch_as_graph(rt_loaded *l, const loaded_loop *loop, rt_stream s,
   return rc;
 }
 
+/* Iterations until a word is 0, as a node of the caller's graph, or of a graph of their own. */
+static int launch_while(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, rt_stream s,
+                        const void *const *args, rt_ptr workspace, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  if (!loop->graph) {
+    return loaded_while_drive(l, x, loop, s, args, workspace, e);
+  }
+  if (ops->graph_new && !(ops->capturing && ops->capturing(l->d, s))) {
+    return launch_as_graph(l, loop, s, args, workspace, e);
+  }
+  pthread_mutex_lock(&l->graphs.turn);
+  const int rc = loaded_while_record(l, loop, s, args, workspace, e);
+  pthread_mutex_unlock(&l->graphs.turn);
+  return rc;
+}
+
 static int launch_loop(rt_loaded *l, loaded_streams *x, const loaded_loop *loop, rt_stream s,
                        const void *const *args, rt_ptr workspace, err *e) {
   const rt_device_ops *ops = l->d->ops;
   const bool graph = loop->graph && loop->times > 1 && ops->graph_new &&
                      !(ops->capturing && ops->capturing(l->d, s));
   TRY(loaded_join(l, x, loop->before, s, e));
-  TRY(graph ? launch_as_graph(l, loop, s, args, workspace, e)
-            : launch_iterations(l, x, loop, s, args, workspace, e));
-  return loaded_mark(l, x, start_of(l, loop) + 1, s, e);
+  TRY((loop->is_while ? launch_while(l, x, loop, s, args, workspace, e)
+       : graph        ? launch_as_graph(l, loop, s, args, workspace, e)
+                      : launch_iterations(l, x, loop, s, args, workspace, e)));
+  return loaded_mark(l, x, loaded_start_of(l, loop) + 1, s, e);
 }
 
 static int launch_all(rt_loaded *l, loaded_streams *x, rt_stream s, const void *const *args,
@@ -243,5 +259,6 @@ static int launch_in_turn(rt_loaded *l, rt_stream s, const void *const *args, rt
 
 int loaded_launch_steps(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e) {
+  TRY(l->whiles.flag ? rt_loaded_finished(l, e) : 0);
   return (l->fills ? launch_in_turn : launch_streams)(l, s, args, workspace, e);
 }

@@ -59,6 +59,7 @@ static int describe_load(tuned_kernel *k, const gen_plan *plan, int64_t spill, e
   }
   k->info.workspace_nbytes = (int64_t)rt_loaded_workspace_nbytes(k->loaded);
   k->has_workspace = k->info.workspace_nbytes;
+  k->info.blocking = rt_loaded_blocks(k->loaded);
   k->info.registers = f.regs;
   k->info.spill_nbytes = spill;
   k->info.shared_nbytes = f.smem_static + dynamic;

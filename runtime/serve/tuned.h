@@ -209,8 +209,11 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   double expected_loss;
   /* since 0.2: 1: a better kernel for this problem is being compiled, and will take its place */
   int better_pending;
+  /* 1: a launch waits for the device, to see whether a loop goes on; only where the problem has
+   * blocking=yes. Such a launch cannot be captured into a graph */
+  int blocking;
 } tuned_kernel_info;
-enum { TUNED_KERNEL_INFO_NBYTES = TUNED_NBYTES(tuned_kernel_info, better_pending) };
+enum { TUNED_KERNEL_INFO_NBYTES = TUNED_NBYTES(tuned_kernel_info, blocking) };
 
 /* tuned_origin_name -- "exact", "portfolio", "nearest", "other device", "preset", "default"; static
  */

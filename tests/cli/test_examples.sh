@@ -41,6 +41,15 @@ refuses 2 "exported C cannot raise the limit of pending launches for expand, whi
   $autotune export examples/expand.lua n=64 --config ALG=launch --arch sm_90a --header "$folder/expand.h"
 
 checked compact "n=0" "n=1001"
+
+checked connected "n=3000" "n=3000 blocking=yes" n=1 n=2
+refuses 2 "LOOP=host and LOOP=ahead wait for the device" $autotune check examples/connected.lua n=100 --config LOOP=host
+sed "s/while_word = .state.,/& max = 3,/" examples/connected.lua >"$folder/connected.lua"
+for driver in host ahead graph; do
+  timeout 60 $autotune check "$folder/connected.lua" n=1000 blocking=yes --config LOOP=$driver >"$folder/out" 2>&1
+  grep -q "the first element of state" "$folder/out" || complain "a bound of $driver: $(cat "$folder/out")"
+done
+
 checked heat "n=5000 steps=5" "n=2 steps=3" "n=1001 steps=0" "n=1001 steps=6"
 heat='
 int main(void) {

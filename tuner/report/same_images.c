@@ -16,7 +16,9 @@ static uint64_t add_launch(uint64_t h, const gen_launch *l) {
   h = hash_more(h, l->grid, sizeof l->grid);
   h = hash_more(h, l->block, sizeof l->block);
   h = hash_more(h, &l->smem, sizeof l->smem);
-  h = l->loop ? hash_more(h, &l->loop->times, sizeof l->loop->times) : h;
+  const uint64_t loop[] = {l->loop ? l->loop->times : 0, l->loop ? l->loop->graph : 0,
+                           l->loop ? l->loop->is_while : 0, l->loop ? l->loop->batch : 0};
+  h = l->loop ? hash_more(h, loop, sizeof loop) : h;
   const uint64_t more[] = {l->overlap, l->cooperative, l->stream, l->after,
                            l->fill,    l->nbytes,      l->pool};
   h = hash_more(h, more, sizeof more);

@@ -302,6 +302,22 @@ static gen_stage_operand read_expected(gen_scope *s) {
   return o;
 }
 
+/* { loop = "state" }: what a kernel needs to go on with the loop whose word this is, or to give it up */
+static gen_stage_operand read_loop_operand(gen_scope *s) {
+  static const char *const keys[] = {"loop", NULL};
+  gen_reader *r = s->r;
+  gen_stage_operand o = {0};
+  gen_keys(r, keys);
+  gen_need(r, "loop");
+  const char *name = gen_text(r, "loop");
+  if (!gen_workspace_find(s->program, name, &o.index)) {
+    gen_bad(r, "'%s' is no workspace; loop names the one whose first element ends a loop", name);
+  }
+  gen_leave(r);
+  o.from = GEN_FROM_LOOP;
+  return o;
+}
+
 static gen_stage_operand read_operand(gen_scope *s) {
   gen_reader *r = s->r;
   const char *type;
@@ -319,6 +335,9 @@ static gen_stage_operand read_operand(gen_scope *s) {
   }
   if (gen_has_entry(r, "expected")) {
     return read_expected(s);
+  }
+  if (gen_has_entry(r, "loop")) {
+    return read_loop_operand(s);
   }
   if (!gen_is_table(r) || gen_list(r, "an operand", NULL) != 2) {
     gen_bad(r, "an operand is the name of an argument or workspace, { type, expression }, "

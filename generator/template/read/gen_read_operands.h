@@ -28,5 +28,7 @@ gen_stage_operand gen_operand_find(gen_scope *s, const char *name);
 void gen_operands_read(gen_scope *s, gen_stage *stage);
 /* gen_memory_read -- a stage that sets or copies memory (gen_read_memory.c); false: it is another one */
 bool gen_memory_read(gen_scope *s, gen_stage *stage);
+/* gen_loop_read -- the key `loop` of a stage (gen_read_loop.c) */
+gen_stage_loop *gen_loop_read(gen_scope *s);
 
 #endif

@@ -186,92 +186,6 @@ static void read_stage(scope *s, gen_stage *stage) {
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-static gen_element element_of(scope *s, const gen_stage_operand *o) {
-  return o->from == GEN_FROM_ARG ? s->r->t->args[o->index].element
-                                 : s->program->workspaces[o->index].element;
-}
-
-/* { "x", "y" }, which exchange their places after each iteration */
-static void read_swap(scope *s, gen_stage_operand pair[2]) {
-  gen_reader *r = s->r;
-  if (gen_list(r, "swap", NULL) != 2) {
-    gen_bad(r, "swap lists pairs of buffers, { { \"x\", \"y\" } }");
-  }
-  for (int i = 0; i < 2; i++) {
-    gen_need_at(r, i + 1, "a buffer");
-    pair[i] = gen_operand_find(s, gen_text(r, "a buffer"));
-    if (pair[i].from == GEN_FROM_ARG && r->t->pub.args[pair[i].index].dir == GEN_SCALAR) {
-      gen_bad(r, "'%s' is a scalar; swap exchanges buffers", r->t->pub.args[pair[i].index].name);
-    }
-    if (pair[i].from == GEN_FROM_ARG && r->t->pub.args[pair[i].index].host) {
-      gen_bad(r, "'%s' may be in the host's memory; swap exchanges buffers of the device",
-              r->t->pub.args[pair[i].index].name);
-    }
-    gen_leave(r);
-  }
-  const gen_element a = element_of(s, &pair[0]), b = element_of(s, &pair[1]);
-  if (a.field != b.field || (a.field < 0 && a.type != b.type)) {
-    gen_bad(r, "swap exchanges buffers of one type");
-  }
-}
-
-static void read_swaps(scope *s, gen_stage_loop *loop) {
-  gen_reader *r = s->r;
-  if (!gen_enter(r, "swap")) {
-    return;
-  }
-  loop->n_swaps = gen_bounded_list(r, "swap", MAX_OPERANDS);
-  gen_stage_operand(*pairs)[2] = gen_make(r, loop->n_swaps * sizeof *pairs);
-  for (size_t i = 0; i < loop->n_swaps; i++) {
-    gen_need_at(r, (int64_t)i + 1, "a pair of buffers");
-    read_swap(s, pairs[i]);
-    gen_leave(r);
-  }
-  loop->swaps = (const gen_stage_operand(*)[2])pairs;
-  gen_leave(r);
-}
-
-/* The name by which stages read the number of the iteration; all loops have the same. */
-static bool read_index(scope *s) {
-  gen_reader *r = s->r;
-  if (!gen_enter(r, "index")) {
-    return false;
-  }
-  const char *name = gen_text(r, "index");
-  if (!gen_symbol_find(&r->t->symbols, name, GEN_SYMBOL_INDEX)) {
-    gen_declare(r, name, GEN_SYMBOL_INDEX, GEN_LOOP_INDEX);
-  }
-  if (r->t->pub.n_args > GEN_LOOP_INDEX) {
-    gen_bad(r, "with an index of loops, a template has at most %d arguments", GEN_LOOP_INDEX);
-  }
-  gen_leave(r);
-  return true;
-}
-
-/* { times = "steps", swap = { { "x", "y" } }, graph = "LOOP == 'graph'" }, or with an index */
-static gen_stage_loop *read_loop(scope *s) {
-  static const char *const keys[] = {"times", "swap", "graph", "index", NULL};
-  gen_reader *r = s->r;
-  gen_stage_loop *loop = GEN_MAKE(r, gen_stage_loop, 1);
-  gen_need(r, "loop");
-  if (gen_has_entry(r, "while_word")) {
-    gen_bad(r, "loops until a word is 0 are not supported yet; a loop has 'times'");
-  }
-  gen_keys(r, keys);
-  loop->times = gen_numeric_at(r, "times", s->kinds);
-  if (!loop->times) {
-    gen_bad(r, "'times' is missing here: how often the stages run");
-  }
-  read_swaps(s, loop);
-  loop->graph = gen_condition_at(r, "graph", s->kinds);
-  loop->indexed = read_index(s);
-  if (loop->indexed && loop->graph) {
-    gen_bad(r, "iterations that read their index differ, so that a graph cannot repeat one");
-  }
-  gen_leave(r);
-  return loop;
-}
-
 static size_t read_list(scope *s, gen_stage *out, size_t most);
 
 /* The stages of a loop, in the loop's condition. */
@@ -283,7 +197,7 @@ static size_t read_loop_stages(scope *s, gen_stage *out, size_t most) {
   if (s->loop) {
     gen_bad(r, "a loop in a loop is not supported");
   }
-  gen_stage_loop *loop = read_loop(s);
+  gen_stage_loop *loop = gen_loop_read(s);
   loop->when = read_when(s);
   inner.loop = loop;
   inner.kinds |= loop->indexed ? GEN_SYMBOL_INDEX : 0;

@@ -131,8 +131,7 @@ TEST(iterations_have_an_index) {
 
 TEST(wrong_loops_are_refused) {
   static const char *const wrong[][2] = {
-      {MINI_LOOP("while_word = 'sums'"), "loops until a word is 0 are not supported yet"},
-      {MINI_LOOP("swap = { { 'sums', 'y' } }"), "'times' is missing here"},
+      {MINI_LOOP("swap = { { 'sums', 'y' } }"), "'times', how often the stages run, or 'while_word' is"},
       {MINI_LOOP("times = 3, swap = { { 'sums' } }"), "swap lists pairs of buffers"},
       {MINI_LOOP("times = 3, swap = { { 'n', 'y' } }"), "'n' is a scalar; swap exchanges buffers"},
       {MINI_LOOP("times = 3, swap = { { 'z', 'y' } }"), "there is no argument or workspace 'z'"},
