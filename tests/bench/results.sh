@@ -38,6 +38,7 @@ segmented_reduce cub
 segmented_scan cub
 segmented_sort cub
 transpose cublas
+spmv cusparse
 copy driver
 vector_add cub
 ripple textbook

@@ -9,7 +9,7 @@
   X(argmax) X(box_blur) X(cmp_mu) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(fhd)   \
   X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(mri_q)            \
   X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
-  X(segmented_scan) X(segmented_sort) X(sgemm) X(stencil) X(transpose) X(vector_add)
+  X(segmented_scan) X(segmented_sort) X(sgemm) X(spmv) X(stencil) X(transpose) X(vector_add)
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
@@ -121,6 +121,9 @@ static const struct {
     {"mri_q", "m=2147467264 nx=1 accuracy=fast"},
     {"cmp_mu", "m=2^36 align=1"},
     {"ripple", "dim=2^16 accuracy=fast align=1"},
+    {"spmv", "rows=0 cols=0 nnz=0"},
+    {"spmv", "rows=1 nnz=2^40 ptype=i64 dtype=f64 align=1 reproducible=shape"},
+    {"spmv", "rows=2147418112 nnz=5 format=coo sums=f64 reproducible=run"},
 };
 
 /* The default is valid for any problem on any device, down to a small old one. */

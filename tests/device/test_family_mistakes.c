@@ -146,6 +146,9 @@ static const struct {
     {"fhd", "m=20 nx=9", "fmaf(p.z, z, p.phase)", "fmaf(p.z, y, p.phase)", "re["},
     {"mri_q", "m=20 nx=9", "u, -4.93479552f)", "u, -4.93f)", "re["},
     {"cmp_mu", "m=20", "-iphi[c].e[e] * rd", "iphi[c].e[e] * rd", "imu["},
+    {"spmv", "rows=40 nnz=300", "j >= begin && j < end ? x", "j > begin && j < end ? x", "y["},
+    {"spmv", "rows=40 nnz=300 format=coo", "row_of[middle] < row", "row_of[middle] <= row", "y["},
+    {"spmv", "rows=40 nnz=300", "if (beta != 0) v +=", "v +=", "y["},
     /* with beta 0 C must not be read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };

@@ -148,6 +148,7 @@ const cli_verb cli_verbs[] = {
      "  npp          NPP: rgb_to_grey, box_blur (npp-advanced: its filter for large masks), conv2d\n"
      "  cudnn        cuDNN, the algorithm that it finds fastest: conv1d, conv2d, conv3d\n"
      "  cudnn-tf32   the same, allowed to round to TF32\n"
+     "  cusparse     cuSPARSE, the fastest of its algorithms for CSR, COO and sliced ELL: spmv\n"
      "  textbook     our kernel as a textbook prints it: box_blur, coulomb, fhd, julia, ...\n"
      "A peer's results are compared like ours: one that computes something else is refused.\n"
      "Launches follow each other in a stream, as in a program: below some ten microseconds, the\n"

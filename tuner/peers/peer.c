@@ -5,9 +5,9 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static const peer_kind *const kinds[] = {&peer_cublas,       &peer_cublas_tf32, &peer_cub,
-                                         &peer_driver,       &peer_textbook,    &peer_npp,
-                                         &peer_npp_advanced, &peer_cudnn,       &peer_cudnn_tf32};
+static const peer_kind *const kinds[] = {
+    &peer_cublas, &peer_cublas_tf32,  &peer_cub,   &peer_driver,     &peer_textbook,
+    &peer_npp,    &peer_npp_advanced, &peer_cudnn, &peer_cudnn_tf32, &peer_cusparse};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- which ----------------------------------------------------------------------------------- */

@@ -80,6 +80,6 @@ int peer_symbols(void *library, const char *what, const peer_symbol *s, size_t n
 void *peer_driver_symbol(const char *name);
 
 extern const peer_kind peer_cublas, peer_cublas_tf32, peer_cub, peer_driver, peer_textbook,
-    peer_npp, peer_npp_advanced, peer_cudnn, peer_cudnn_tf32;
+    peer_npp, peer_npp_advanced, peer_cudnn, peer_cudnn_tf32, peer_cusparse;
 
 #endif
