@@ -195,13 +195,11 @@ local MMA = {
     { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory" },
     { "LAYOUT", { "padded", "swizzled" },
       "of tiles in shared memory, without bank conflicts: gaps between rows, or 16-byte chunks permuted" },
-    { "FINISH", { "last_block", "two_launch", "cluster" },
-      "how blocks that share k add up: the last one to finish, a second launch, or each a part, in a cluster" },
     { "STORE", { "direct", "shared" }, "how C is written: from registers, or by way of shared memory" },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
   },
   default = { BK = 16, EDGE = "guarded", STEP = 16, VEC = 1, LAYOUT = "padded",
-    FINISH = "last_block", STORE = "direct", FRAGMENTS = 1 },
+    STORE = "direct", FRAGMENTS = 1 },
 
   derive = {
     { "THREADS", "32 * (BM // WM) * (BN // WN)" },
@@ -282,8 +280,10 @@ local MMA = {
 local AT_ONCE = "min(CLUSTERS * SPLITK, dev_sms * MINBLOCKS // BLOCKS)" -- clusters
 local PERSISTENT = AT_ONCE .. " * BLOCKS"
 local UNITS = "ceildiv(CLUSTERS * SPLITK, " .. AT_ONCE .. ")" -- that a block computes
-local WGMMA_WORK = block_work("((" .. UNITS .. " - 1) * ceildiv(ceildiv(k, SPLITK), 64) "
-  .. "+ ceildiv(ceildiv(k, max(SPLITK, TAIL)), 64))", 64, UNITS .. " * ")
+local WGMMA_UNITS = "sel(IN_CLUSTER, 1, " .. UNITS .. ")"
+local WGMMA_GRID = { "sel(IN_CLUSTER, CLUSTERS, " .. PERSISTENT .. ")", "sel(IN_CLUSTER, SPLITK, 1)" }
+local WGMMA_WORK = block_work("((" .. WGMMA_UNITS .. " - 1) * ceildiv(ceildiv(k, SPLITK), 64) "
+  .. "+ ceildiv(ceildiv(k, max(SPLITK, TAIL)), 64))", 64, WGMMA_UNITS .. " * ")
 local LAST_ROUND = "(CLUSTERS % (dev_sms * MINBLOCKS // BLOCKS))" -- clusters that it needs, if it is not the only one
 local TAIL_IS_WORTH_IT = { "TAIL > 1 needs SPLITK=1 and a last round of few tiles, long along k",
   "TAIL == 1 or SPLITK == 1 and CLUSTERS * BLOCKS > dev_sms * MINBLOCKS and " .. LAST_ROUND .. " > 0 and "
@@ -313,8 +313,8 @@ local WGMMA = {
     { "PACKED_LDA", "roundup(max(1, " .. A_EXTENT .. "), 8)" },
     { "PACKED_LDB", "roundup(max(1, " .. B_EXTENT .. "), 8)" },
     -- Tiles, panels of C, barriers.
-    { "SMEM", "WGMMA_STAGES * 128 * (BM + BN) + GROUPS * PANELS * 8192 + WGMMA_STAGES * 16 + 1024"
-      .. " + sel(READ_C == 'map', GROUPS * PANELS * 32, 0)" },
+    { "SMEM", "max(WGMMA_STAGES * 128 * (BM + BN) + GROUPS * PANELS * 8192 + WGMMA_STAGES * 16 + 1024"
+      .. " + sel(READ_C == 'map', GROUPS * PANELS * 32, 0), sel(IN_CLUSTER, 4 * BN * (BM + 8), 0))" },
     -- The registers a block has at its launch, REGISTERS per thread, are redistributed.
     { "REGISTERS", "65536 // max(1, THREADS * MINBLOCKS) // 8 * 8" },
     { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
@@ -347,6 +347,9 @@ local WGMMA = {
     { "MINBLOCKS exceeds the blocks of a multiprocessor",
       "MINBLOCKS == 1 or CLUSTERS * BLOCKS * SPLITK > (MINBLOCKS - 1) * dev_sms" },
     TAIL_IS_WORTH_IT,
+    { "FINISH=two_launch needs ALG=mma", "FINISH ~= 'two_launch'" },
+    { "FINISH=cluster needs a SPLITK of 2, 4 or 8, without CLUSTER, and READ_C=threads", "FINISH ~= 'cluster' or "
+      .. "SPLITK > 1 and SPLITK <= 8 and ispow2(SPLITK) and CLUSTER == 'none' and READ_C == 'threads'" },
     { "READ_C=map needs an aligned C", "READ_C == 'threads' or not PACKED" },
     { "READ_C=map needs a beta that is not 0", "READ_C == 'threads' or beta_is ~= '0'", advice = "search" },
     CLUSTER_HAS_TWO,
@@ -362,12 +365,12 @@ local WGMMA = {
         "min(65535, ceildiv(max(" .. A_COLUMNS .. ", " .. B_COLUMNS .. "), 8))", 2 },
       args = { { "i32", A_EXTENT }, { "i32", A_COLUMNS }, "A", "lda", "packed_a", { "i32", B_EXTENT },
         { "i32", B_COLUMNS }, "B", "ldb", "packed_b" } },
-    { kernel = "gemm_warpgroup", when = "PACKED", grid = PERSISTENT, block = "THREADS", smem = "SMEM",
+    { kernel = "gemm_warpgroup", when = "PACKED", grid = WGMMA_GRID, block = "THREADS", smem = "SMEM",
       overlap = "true", work = WGMMA_WORK,
       args = { "m", "n", "k", "alpha", tiles_of_a("packed_a", "PACKED_LDA"),
         tiles_of_b("packed_b", "PACKED_LDB"), "beta", "C", "ldc", "scales", "biases", "partial",
         "arrived" } },
-    { kernel = "gemm_warpgroup", when = "not PACKED", grid = PERSISTENT, block = "THREADS",
+    { kernel = "gemm_warpgroup", when = "not PACKED", grid = WGMMA_GRID, block = "THREADS",
       smem = "SMEM", early = "EARLY", work = WGMMA_WORK,
       args = { "m", "n", "k", "alpha", tiles_of_a("A", "lda"), tiles_of_b("B", "ldb"), "beta", "C", "ldc",
         "scales", "biases", "partial", "arrived",
@@ -533,6 +536,9 @@ return {
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NOT_PLAIN },
     { "START", { "in_order", "early" }, "early: blocks start while the kernel before ends, and wait for it there",
       when = NOT_PLAIN },
+    { "FINISH", { "last_block", "two_launch", "cluster" },
+      "how blocks that share k add up: the last one to finish, a second launch, or each a part, in a cluster",
+      when = "ALG == 'mma' or ALG == 'wgmma'" },
     { "CLUSTER", { "none", "rows", "columns" },
       "two blocks, neighbours along the rows or columns of C, share copies of an operand", when = BY_MAPS },
     { "TAIL", { 1, 2, 3, 4, 6, 8 }, "blocks that share the k of a tile of the last round", when = BY_MAPS },
@@ -545,6 +551,7 @@ return {
     { "NBYTES", NBYTES },
     { "LINE", "128 // NBYTES" }, -- elements in 128 bytes
     { "EARLY", "START == 'early'" },
+    { "IN_CLUSTER", "SPLITK > 1 and FINISH == 'cluster'" },
     { "ONE_ORDER", "reproducible == 'shape'" }, -- additions in one order for all sizes
     { "SUM_NBYTES", "sel(dtype == 'f64', 8, 4)" }, -- of an accumulator
     { "A_ALONG_K", "ta == 't'" },
@@ -563,7 +570,7 @@ return {
   },
 
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, STAGES = 2, RASTER = 1, SPLITK = 1, MINBLOCKS = 1,
-    START = "in_order", CLUSTER = "none", TAIL = 1 },
+    START = "in_order", FINISH = "last_block", CLUSTER = "none", TAIL = 1 },
   base = BASE,
   untuned = SUGGESTED,
 

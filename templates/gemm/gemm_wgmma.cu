@@ -11,6 +11,8 @@
 // along k or across: both lie in shared memory in rows of 128 bytes, of 64 elements along k of a
 // row, or of 64 rows at one k.
 //
+// With FINISH=cluster, blocks that share a tile's k are a cluster, and add up through its shared memory.
+//
 // Two blocks of a cluster (CLUSTER) whose tiles are neighbours along rows or columns of C each copy
 // half of the operand that they share to both.
 #include "lanes.cuh"
@@ -21,6 +23,9 @@
 #include "gemm_ring.cuh"
 #include "gemm_panels.cuh"
 #include "gemm_former.cuh"
+@ if IN_CLUSTER then
+#include "gemm_columns.cuh"
+@ end
 @ if PACKED then
 #include "gemm_pack.cuh"
 @ end
@@ -165,7 +170,8 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
     prefetch_map(B);
     if (C_map) prefetch_map(*C_map);
   }
-  const unsigned first = blockIdx.x / BLOCKS, step = gridDim.x / BLOCKS;
+  const unsigned first = IN_CLUSTER ? blockIdx.x + blockIdx.y * gridDim.x : blockIdx.x / BLOCKS;
+  const unsigned step = IN_CLUSTER ? gridDim.x * SPLITK : gridDim.x / BLOCKS;
   corner at = corner_now(todo.tile(first), m, n, rank);
   if (BLOCKS > 1) cluster_sync_barriers();
   else __syncthreads();
@@ -181,6 +187,11 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
       if (BLOCKS > 1) q.drain();  // the other block still arrives here
     }
     __syncwarp();
+@ if IN_CLUSTER then
+    cluster_arrive_relaxed();
+    cluster_wait();
+    cluster_barrier();
+@ end
   } else {
     if (GROUPS > 1) take_registers<MULTIPLIER_REGISTERS>();
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
@@ -204,6 +215,9 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
         clear(c);
         find();
       }
+@ if IN_CLUSTER then
+      finish_in_cluster(c, to, at, group * REPEAT * 64 + warp % 4 * 16);
+@ else
       const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
       if (SHARES > 1 && todo.is_shared(unit)) {
         if (!add_up(c, partial, arrived, (todo.tile(unit) - todo.whole()) * BLOCKS + rank, todo.split(unit),
@@ -219,12 +233,14 @@ __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, cons
       } else {
         store_sums<false>(c, to, C_map, at.row, column, panels);
       }
+@ end
     }
     if (threadIdx.x % 32 == 0) bulk_wait_read<0>();
   }
 }
 
-@ local cluster = CLUSTER ~= "none" and "__cluster_dims__(2, 1, 1) " or ""
+@ local cluster = IN_CLUSTER and "__cluster_dims__(1, SPLITK, 1) "
+@   or CLUSTER ~= "none" and "__cluster_dims__(2, 1, 1) " or ""
 @ if PACKED then
 extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, MINBLOCKS)
 gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,

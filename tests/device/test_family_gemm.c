@@ -68,6 +68,11 @@ BED_TEST(gemm_warpgroups_are_right) {
       {"m=136 n=40 k=520 align=8 ta=t", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,TAIL=2", 2},
       {"m=264 n=40 k=520 ctype=f32 align=8 beta_is=1",
        "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,CLUSTER=rows,TAIL=2,READ_C=map", 4},
+      /* and of all tiles, in a cluster */
+      {"m=136 n=70 k=520 align=8 beta_is=any",
+       "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3,SPLITK=4,FINISH=cluster"},
+      {"m=67 n=65 k=260 ta=t ctype=f32 act=relu",
+       "ALG=wgmma,BM=128,BN=64,GROUPS=1,WGMMA_STAGES=3,SPLITK=2,FINISH=cluster,START=early"},
       /* C is copied to shared memory, of several tiles, of more panels than there is room for */
       {"m=264 n=200 k=72 align=8 beta_is=any",
        "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3,CLUSTER=rows,READ_C=map,START=early", 4},
