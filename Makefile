@@ -225,7 +225,7 @@ $(B)/db/db_open.o: $(B)/schema_steps.h
 
 # The typed calls (tuned_sgemm, ...) are written by a program of ours that reads the templates.
 TYPED_CALLS_OBJ := $(TYPED_CALLS_SRC:%.c=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(filter %/serve_key.c,$(SRC)))
-$(B)/typed_calls: $(TYPED_CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/generator/%,$(OBJ)) $(B)/embedded.o
+$(B)/typed_calls: $(TYPED_CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/runtime/matrix/% $(B)/generator/%,$(OBJ)) $(B)/embedded.o
 	$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
 $(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/typed_calls
 	$< $(B)/tuned_calls.h $(B)/tuned_calls.c
@@ -239,7 +239,7 @@ $(filter-out $(TYPED_CALLS_OBJ),$(filter $(B)/runtime/serve/% $(B)/runtime/portf
 # Shipped portfolios are read once, by the build: they become tables of the library.
 EMBED_PORTFOLIOS_OBJ := $(EMBED_PORTFOLIOS_SRC:%.c=$(B)/%.o) $(B)/db/db_text.o
 $(B)/embed_portfolios: $(EMBED_PORTFOLIOS_OBJ) \
-  $(filter $(B)/runtime/base/% $(B)/generator/% $(B)/runtime/portfolio/%,$(OBJ)) $(B)/embedded.o
+  $(filter $(B)/runtime/base/% $(B)/runtime/matrix/% $(B)/generator/% $(B)/runtime/portfolio/%,$(OBJ)) $(B)/embedded.o
 	$(Q)$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
 $(B)/embedded_portfolios.c: $(B)/embed_portfolios $(PORTFOLIOS)
 	$< $(PORTFOLIOS) > $@.new && mv $@.new $@

@@ -50,6 +50,7 @@ typedef struct gen_options {
                 sees come then, not when the template is opened; the lists of sizes are not checked */
   bool names_only; /* the name comes from a file, which must not say which path's template runs:
                       gen_open refuses paths with ERR_USAGE */
+  bool no_inputs;  /* problems may not name a matrix as input: it would be read or made */
   bool trust;      /* use templates that anybody can write to as they are */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
   uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
@@ -215,11 +216,15 @@ void gen_field_choices(const gen_field *f, const char *between, str *out);
 
 typedef struct gen_problem {
   gen_value values[GEN_MAX_FIELDS]; /* in field order */
+  const char
+      *input; /* the matrix that the text names, "zipf rows=1048576 ...", as long as the template;
+                        NULL: none. No part of the canonical text */
 } gen_problem;
 
 /* gen_problem_parse -- "m=4096 n=4096 ta=t"; fields in any order, separated by white space, the
  * family's name in front is allowed; fields not given take their preset. Names that fields and
- * values had before are taken, too.
+ * values had before are taken, too. Of templates with the key `matrix`, "matrix=zipf exponent=1.8 ..." or
+ * "matrix=file:a.mtx" gives the counts.
  *   err  ERR_USAGE  unknown field (suggests the nearest), not a number, out of range, given twice
  */
 int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e);
@@ -231,6 +236,9 @@ int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err
 /* gen_problem_text -- THE canonical form: "sgemm m=4096 n=4096 k=4096 ta=n tb=n", every field in
  * declaration order */
 void gen_problem_text(const gen_template *t, const gen_problem *p, str *out);
+/* gen_problem_full_text -- the same with the matrix, where the problem names one: what another process needs
+ * to have the same data */
+void gen_problem_full_text(const gen_template *t, const gen_problem *p, str *out);
 bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_problem *b);
 /* gen_problem_promise_most -- set the fields that are promises to what promises most, so that what is
  * valid for the problem serves every other promise, too; false: they have these values already */

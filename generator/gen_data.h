@@ -11,6 +11,7 @@
 #include "arena.h"
 #include "dtype.h"
 #include "err.h"
+#include "matrix_input.h"
 
 typedef struct gen_instance gen_instance;
 
@@ -23,7 +24,8 @@ typedef enum gen_fill_kind {
   GEN_FILL_SORTED,
   GEN_FILL_FILE, /* the host reads or computes these two */
   GEN_FILL_LUA,
-  GEN_FILL_PATTERN
+  GEN_FILL_PATTERN,
+  GEN_FILL_MATRIX /* by the host, too */
 } gen_fill_kind;
 
 /* Inputs with a structure: { "image", "noise", ... }. Images come first. */
@@ -81,17 +83,6 @@ typedef struct gen_generator { /* without gaps: it is compared as bytes */
                             of k-space r and i, the phantom's transform */
 } gen_generator;
 
-/* What a buffer takes of a matrix in a file: of its compressed rows, or of a list of its entries. */
-#define GEN_PART_LIST(X) X(offsets) X(rows) X(columns) X(values) X(real) X(imaginary)
-
-typedef enum gen_part {
-  GEN_PART_NONE, /* the file has no matrix: an array, or bytes */
-#define GEN_PART_ENUM(name) GEN_PART_##name,
-  GEN_PART_LIST(GEN_PART_ENUM)
-#undef GEN_PART_ENUM
-} gen_part;
-extern const char *const gen_part_names[]; /* that of part p is [p - 1]; ends with NULL */
-
 /* How an output's error is measured.
  *   ELEMENT  |x - ref| <= abs + rel * |ref|, for each element
  *   BOUND    |x - ref| <= abs + rel * bound, for each element; the reference computes the bounds
@@ -121,7 +112,8 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   double a, b;      /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
                     bits: the bitwise and of a random words; ramp: a + b * index */
   const char *file; /* GEN_FILL_FILE: its path */
-  gen_part part;    /* likewise */
+  matrix_part part; /* likewise, of a matrix; GEN_FILL_MATRIX */
+  const char *input;                   /* GEN_FILL_MATRIX: the matrix's text */
   gen_generator generator;             /* GEN_FILL_PATTERN, else zeros */
   double tolerance_abs, tolerance_rel; /* of outputs: their own, or those of gen_data */
   gen_error_kind error;                /* likewise */
@@ -149,6 +141,9 @@ int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err
  *   out  bytes   datum->count elements
  *   err  ERR_TEMPLATE  the function failed, or gave no number that the type has; ERR_LIMIT */
 int gen_data_compute(gen_instance *g, size_t arg, const gen_datum *datum, void *bytes, err *e);
+
+/* gen_input_check -- has the problem these counts of its matrix? err ERR_USAGE */
+int gen_input_check(const gen_instance *g, int64_t rows, int64_t columns, int64_t entries, err *e);
 
 /* gen_data_given -- the same for a call: scalars that the caller gives have these bits, per
  * argument */

@@ -8,10 +8,11 @@ bad=0
 # own belongs to its parent's room; a file with one is a room by itself.
 rooms='
 runtime/base:
-generator: runtime/base
+runtime/matrix: runtime/base
+generator: runtime/base runtime/matrix
 generator/expr: runtime/base
 generator/plain: runtime/base generator generator/expr
-generator/template: runtime/base generator generator/expr generator/plain
+generator/template: runtime/base runtime/matrix generator generator/expr generator/plain
 generator/space: runtime/base generator generator/expr generator/template
 db: runtime/base
 runtime/device: runtime/base
@@ -27,7 +28,7 @@ runtime/emu/cost: runtime/base runtime/device runtime/emu/isa runtime/emu/code r
 runtime/emu: runtime/base runtime/device runtime/emu/code runtime/emu/decode runtime/emu/memory runtime/emu/async runtime/emu/launch runtime/emu/cost
 runtime/cudart: runtime/base runtime/device runtime/emu
 runtime/cache: runtime/base db runtime/device
-runtime/run: runtime/base generator runtime/device runtime/emu
+runtime/run: runtime/base runtime/matrix generator runtime/device runtime/emu
 runtime/search: runtime/base generator
 runtime/search/strategies: runtime/base generator runtime/search
 runtime/portfolio: runtime/base generator generator/space

@@ -1,6 +1,7 @@
 /* The arguments with which tests and timing call a kernel. */
 #include <math.h>
 
+#include "gen_input.h"
 #include "gen_numbers.h"
 
 enum { MAX_SHIFT = 256 };
@@ -70,6 +71,9 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->fill = rule->fill;
   d->file = rule->file;
   d->part = rule->part;
+  if (d->fill == GEN_FILL_MATRIX && !(d->input = gen_input_of(j->g, j->a))) {
+    gen_fail(&j->g->t->box, ERR_NOMEM, (gen_line){0}, "out of memory");
+  }
   if (rule->generator) {
     gen_generate(j->g, rule->generator, d);
   }

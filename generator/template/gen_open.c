@@ -55,7 +55,10 @@ static int hash(tmpl *t, err *e) {
 static int check_problem(tmpl *t, const char *text, int line, err *e) {
   gen_problem p;
   err inner = {0};
-  if (!gen_problem_parse(&t->pub, text, &p, &inner)) {
+  t->counts_unknown = true;
+  const int rc = gen_problem_parse(&t->pub, text, &p, &inner);
+  t->counts_unknown = false;
+  if (!rc) {
     return 0;
   }
   char place[sizeof e->place];
@@ -273,6 +276,7 @@ int gen_open(const gen_options *options, const char *name, gen_template **out, e
     return err_nomem(e);
   }
   t->trust = options && options->trust;
+  t->no_inputs = options && options->no_inputs;
   int rc = is_path(name) ? read_path(t, options, name, e) : read_family(t, options, name, e);
   rc = rc ? rc : read_it(t, options, e);
   rc = rc ? rc : check_family(t, name, e);

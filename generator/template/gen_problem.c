@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "gen_former.h"
+#include "gen_input.h"
 #include "gen_tmpl.h"
+#include "matrix_text.h"
 
 /* ---- words of a text ------------------------------------------------------------------------- */
 
@@ -269,10 +271,9 @@ static int parse_field(gen_template *t, word *w, gen_problem *p, bool *given, er
   return parse_value(f, w->value, &p->values[i], e);
 }
 
-int gen_problem_read(gen_template *t, const char *text, gen_problem *p, bool *given, err *e) {
+static int read_fields(gen_template *t, const char *text, gen_problem *p, bool *given, err *e) {
   words rest = {text, " \t\r\n\v\f"};
   word w;
-  *p = (gen_problem){0};
   for (bool first = true; next_word(&rest, &w); first = false) {
     if (w.has_value) {
       TRY(parse_field(t, &w, p, given, e));
@@ -282,6 +283,29 @@ int gen_problem_read(gen_template *t, const char *text, gen_problem *p, bool *gi
     }
   }
   return 0;
+}
+
+static int read_input(gen_template *t, const char *text, gen_problem *p, bool *given, err *e) {
+  tmpl *of = gen_tmpl(t);
+  auto_str input = {0}, fields = {0}, takes = {0};
+  err why = {0};
+  if (of->no_inputs) {
+    return err_set(e, ERR_USAGE, "matrix= is for autotune: a program passes its matrix to %s",
+                   t->name);
+  }
+  TRY(gen_input_split(of, text, &input, &fields, e));
+  const int rc = read_fields(t, str_text(&fields), p, given, &why);
+  if (rc) { /* an unknown field may be meant as a parameter */
+    matrix_add_parameters(str_text(&input), &takes);
+    return err_set(e, rc, "%s%s%s", why.message, takes.n ? "; " : "", str_text(&takes));
+  }
+  return gen_input_resolve(of, str_text(&input), !of->counts_unknown, p, given, e);
+}
+
+int gen_problem_read(gen_template *t, const char *text, gen_problem *p, bool *given, err *e) {
+  *p = (gen_problem){0};
+  return gen_input_is_named(gen_tmpl(t), text) ? read_input(t, text, p, given, e)
+                                               : read_fields(t, text, p, given, e);
 }
 
 int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e) {
@@ -315,7 +339,8 @@ bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_pr
   while (i < t->n_fields && a->values[i].i == b->values[i].i) {
     i++;
   }
-  return i == t->n_fields;
+  const bool same = a->input && b->input ? !strcmp(a->input, b->input) : a->input == b->input;
+  return i == t->n_fields && same;
 }
 
 bool gen_problem_promise_most(const gen_template *t, gen_problem *p) {

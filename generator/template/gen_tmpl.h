@@ -11,6 +11,7 @@
 #include "gen_outline.h"
 #include "gen_script.h"
 
+enum { GEN_MATRIX_ROLES = 3 /* rows, columns, entries */ };
 enum { GEN_LOOP_INDEX = 63, /* among the scalars */ GEN_MAX_ARGS = 64, GEN_MAX_DEVICE = 16 };
 
 typedef struct gen_element { /* an element type, fixed or named by a field */
@@ -50,7 +51,7 @@ typedef struct gen_arg_rule {
   gen_fill_kind fill;
   const gen_expr *a, *b;               /* of the fill; may be NULL */
   const char *file;                    /* GEN_FILL_FILE */
-  gen_part part;                       /* likewise */
+  matrix_part part;                    /* likewise, of a matrix; GEN_FILL_MATRIX */
   const gen_generator_rule *generator; /* GEN_FILL_PATTERN */
   int function;                        /* GEN_FILL_LUA: its place in Lua's registry */
   gen_tolerance tolerance;             /* abs NULL: the template's */
@@ -200,6 +201,9 @@ typedef struct tmpl {
   expr_value scalars[GEN_MAX_ARGS];
 
   const gen_field_rule *fields;
+  bool has_matrix, no_inputs;   /* no_inputs: gen_options */
+  bool counts_unknown;          /* while sizes are checked, no matrix is made */
+  int matrix[GEN_MATRIX_ROLES]; /* fields that hold a matrix's counts; -1: none does */
   const gen_arg_rule *args;
   const gen_algorithm *algorithms;
   size_t n_algorithms;         /* 0: the template has none */

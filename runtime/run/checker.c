@@ -168,6 +168,7 @@ static filling make_filling(const gen_datum *m, uint64_t seed) {
   switch (m->fill) {
   case GEN_FILL_FILE:
   case GEN_FILL_LUA: break; /* the host's */
+  case GEN_FILL_MATRIX:
   case GEN_FILL_PATTERN: break;
   case GEN_FILL_CONSTANT: f.bits = dtype_encode(m->type, m->a); break;
   case GEN_FILL_NORMAL: f.offset = m->a, f.scale = m->b; break;

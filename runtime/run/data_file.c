@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "matrix_market.h"
+#include "matrix_input.h"
 
-enum { HEADER_MAX = 4096, MATRIX_MAX_NBYTES = 1 << 30 };
+enum { HEADER_MAX = 4096 };
 
 typedef struct reader {
   const gen_datum *d;
@@ -97,57 +97,16 @@ static int read_npy(const reader *r, void *bytes, err *e) {
   return read_bytes(r, bytes, r->d->count * dtype_nbytes(r->d->type), e);
 }
 
-/* ---- Matrix Market --------------------------------------------------------------------------- */
-
-static double element_of(const matrix *m, gen_part part, int64_t i) {
-  switch (part) {
-  case GEN_PART_offsets: return (double)m->offsets[i];
-  case GEN_PART_rows: return m->entries[i].row;
-  case GEN_PART_columns: return m->entries[i].column;
-  case GEN_PART_imaginary: return m->entries[i].imaginary;
-  default: return m->entries[i].real;
-  }
-}
-
-static int check_matrix(const reader *r, const matrix *m, err *e) {
-  const int64_t n = r->d->part == GEN_PART_offsets ? m->rows + 1 : m->n;
-  if (r->d->part == GEN_PART_values && m->is_complex) {
-    return err_at(e, ERR_USAGE, r->d->file,
-                  "its values are complex: '%s' takes part = \"real\" or \"imaginary\"", r->arg);
-  }
-  return (uint64_t)n == r->d->count
-             ? 0
-             : err_at(
-                   e, ERR_USAGE, r->d->file,
-                   "it has %lld rows, %lld columns and %lld entries: '%s' needs %lld elements, and "
-                   "has %llu in this problem",
-                   (long long)m->rows, (long long)m->columns, (long long)m->n, r->arg, (long long)n,
-                   (unsigned long long)r->d->count);
-}
-
-static int put_matrix(const reader *r, const matrix *m, unsigned char *bytes, err *e) {
-  const dtype t = r->d->type;
-  TRY(check_matrix(r, m, e));
-  for (uint64_t i = 0; i < r->d->count; i++) {
-    const double v = element_of(m, r->d->part, (int64_t)i);
-    const uint64_t bits = dtype_encode(t, v);
-    if (!dtype_is_float(t) && dtype_decode(t, bits) != v) {
-      return err_at(e, ERR_USAGE, r->d->file, "element %llu of its %s is %g, and '%s' is %s",
-                    (unsigned long long)i, gen_part_names[r->d->part - 1], v, r->arg,
-                    dtype_name(t));
-    }
-    memcpy(bytes + i * dtype_nbytes(t), &bits, dtype_nbytes(t));
-  }
-  return 0;
-}
+/* ---- a matrix -------------------------------------------------------------------------------- */
 
 static int read_matrix(const reader *r, void *bytes, err *e) {
   auto_str text = {0};
-  matrix m = {0};
-  TRY(file_read(r->d->file, MATRIX_MAX_NBYTES, &text, e));
-  TRY(matrix_market_parse(r->d->file, str_text(&text), text.n, &m, e));
-  const int rc = put_matrix(r, &m, bytes, e);
-  matrix_clear(&m);
+  matrix_input *m;
+  str_addf(&text, "file:%s", r->d->file);
+  TRY(text.failed ? err_nomem(e) : 0);
+  TRY(matrix_input_open(str_text(&text), 1, &m, e));
+  const int rc = matrix_input_put(m, r->d->part, r->arg, r->d->type, r->d->count, bytes, e);
+  matrix_input_close(m);
   return rc;
 }
 

@@ -88,8 +88,44 @@ static bool same_fill(const gen_datum *a, const gen_datum *b) {
          a->b == b->b && !memcmp(&a->generator, &b->generator, sizeof a->generator);
 }
 
+/* A matrix is made once for all buffers that take parts of it. */
+typedef struct made_matrix {
+  const char *text; /* NULL: none yet */
+  matrix_input *m;
+} made_matrix;
+
+static int make_matrix(made_matrix *made, gen_instance *g, const char *text, bool named, err *e) {
+  int64_t rows, columns, entries;
+  if (made->text && !strcmp(made->text, text)) {
+    return 0;
+  }
+  matrix_input_close(made->m);
+  *made = (made_matrix){0};
+  TRY(matrix_input_open(text, 0, &made->m, e));
+  made->text = text;
+  matrix_input_size(made->m, &rows, &columns, &entries);
+  return named ? gen_input_check(g, rows, columns, entries, e) : 0;
+}
+
+static int compute(rt_harness *b, gen_instance *g, made_matrix *made, size_t arg,
+                   const gen_datum *d, void *bytes, err *e) {
+  const char *name = b->t->args[arg].name;
+  if (d->fill == GEN_FILL_LUA) {
+    return gen_data_compute(g, arg, d, bytes, e);
+  }
+  if (!d->part) {
+    return data_file_read(d, name, bytes, e);
+  }
+  const bool named = d->fill == GEN_FILL_MATRIX;
+  const char *text = named ? d->input : arena_format(&b->memory, "file:%s", d->file);
+  TRY(text ? 0 : err_nomem(e));
+  TRY(make_matrix(made, g, text, named, e));
+  return matrix_input_put(made->m, d->part, name, d->type, d->count, bytes, e);
+}
+
 /* The same in all cases in which there are as many elements. */
-static int find_contents(rt_harness *b, gen_instance *g, harness_case *c, size_t arg, err *e) {
+static int find_contents(rt_harness *b, gen_instance *g, made_matrix *made, harness_case *c,
+                         size_t arg, err *e) {
   const gen_datum *d = &c->data->args[arg];
   for (const harness_case *o = b->cases; o < c; o++) {
     if (o->contents[arg] && same_fill(d, &o->data->args[arg])) {
@@ -102,22 +138,22 @@ static int find_contents(rt_harness *b, gen_instance *g, harness_case *c, size_t
     return err_nomem(e);
   }
   c->contents[arg] = bytes;
-  return d->fill == GEN_FILL_FILE ? data_file_read(d, b->t->args[arg].name, bytes, e)
-                                  : gen_data_compute(g, arg, d, bytes, e);
+  return compute(b, g, made, arg, d, bytes, e);
 }
 
-static int make_contents(rt_harness *b, gen_instance *g, harness_case *c, err *e) {
+static int make_contents(rt_harness *b, gen_instance *g, made_matrix *made, harness_case *c,
+                         err *e) {
   for (size_t i = 0; i < b->t->n_args; i++) {
     const gen_fill_kind fill = c->data->args[i].fill;
-    const bool by_host = fill == GEN_FILL_FILE || fill == GEN_FILL_LUA;
+    const bool by_host = fill == GEN_FILL_FILE || fill == GEN_FILL_LUA || fill == GEN_FILL_MATRIX;
     if (by_host && harness_is_buffer(b, i) && !harness_is_recorded(c, i)) {
-      TRY(find_contents(b, g, c, i, e));
+      TRY(find_contents(b, g, made, c, i, e));
     }
   }
   return 0;
 }
 
-static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
+static int make_case(rt_harness *b, gen_instance *g, made_matrix *made, size_t i, err *e) {
   harness_case *c = &b->cases[i];
   size_t n = b->t->n_args;
   TRY(make_data(b, g, i, e));
@@ -146,7 +182,17 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
     c->on_device[j] = harness_is_buffer(b, j) ? (const void *)&c->at[j] : c->args[j];
     c->on_device[n + j] = &c->expected[j];
   }
-  return make_contents(b, g, c, e);
+  return make_contents(b, g, made, c, e);
+}
+
+static int make_all_cases(rt_harness *b, gen_instance *g, err *e) {
+  made_matrix made = {0};
+  int rc = 0;
+  for (size_t i = 0; !rc && i < b->n_cases; i++) {
+    rc = make_case(b, g, &made, i, e);
+  }
+  matrix_input_close(made.m);
+  return rc;
 }
 
 int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
@@ -163,10 +209,7 @@ int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
   for (size_t i = 0; i < n; i++) {
     b->n_buffers += harness_is_buffer(b, i);
   }
-  for (size_t i = 0; i < b->n_cases; i++) {
-    TRY(make_case(b, g, i, e));
-  }
-  return 0;
+  return make_all_cases(b, g, e);
 }
 
 /* ---- on the device: how much memory ------------------------------------------------------ */

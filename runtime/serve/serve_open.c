@@ -129,6 +129,7 @@ static int start_background(serve *s, const tuned_options *o, err *e) {
 
 static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(open_device(s, o->device, e));
+  s->options.no_inputs = true;
   s->options.lazy = true; /* most kernels are stored: few expressions are used, and no source */
   s->one_at_a_time = s->device->info.serial;
   rt_device_key(&s->device->info, &s->device_key);

@@ -130,7 +130,7 @@ static void arrays(input *x, err *e) {
   gen_datum d = {.type = DTYPE_f32, .count = 16, .file = x->path};
   matrix m;
   data_file_read(&d, "x", numbers, e);
-  d.part = GEN_PART_values;
+  d.part = MATRIX_PART_values;
   data_file_read(&d, "x", numbers, e);
   matrix_market_parse("x", x->text, x->n, &m, e);
   matrix_clear(&m);

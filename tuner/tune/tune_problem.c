@@ -143,7 +143,10 @@ static int start_processes(tune_session *s, err *e) {
   if (!propose_wanted(s)) {
     return 0;
   }
-  TRY(measurer_begin(&s->pipe.m, str_text(&s->problem.text), s->data, e));
+  auto_str full = {0};
+  gen_problem_full_text(s->t, &s->problem.p, &full);
+  TRY(full.failed ? err_nomem(e) : 0);
+  TRY(measurer_begin(&s->pipe.m, str_text(&full), s->data, e));
   return propose_first(s, e);
 }
 

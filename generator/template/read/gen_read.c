@@ -160,6 +160,43 @@ static void read_problem(gen_reader *r) {
   gen_leave(r);
 }
 
+/* ---- matrix ---------------------------------------------------------------------------------- */
+
+static int read_role(gen_reader *r, const char *role) {
+  if (!gen_enter(r, role)) {
+    return -1;
+  }
+  const char *name = gen_text(r, role);
+  const gen_field *f = gen_field_find(&r->t->pub, name, strlen(name));
+  if (!f || f->names || f->choices) {
+    gen_bad(r, f ? "'%s' is no range of whole numbers" : "there is no field '%s'", name);
+  }
+  gen_leave(r);
+  return (int)(f - r->t->pub.fields);
+}
+
+/* matrix = { rows = "rows", columns = "columns", entries = "nnz" }: fields */
+static void read_matrix(gen_reader *r) {
+  static const char *const keys[] = {"rows", "columns", "entries", NULL};
+  tmpl *t = r->t;
+  if (!gen_enter(r, "matrix")) {
+    return;
+  }
+  gen_keys(r, keys);
+  for (size_t i = 0; i < GEN_MATRIX_ROLES; i++) {
+    t->matrix[i] = read_role(r, keys[i]);
+  }
+  if (t->matrix[0] < 0 || t->matrix[2] < 0) {
+    gen_bad(r, "matrix = { rows = FIELD, entries = FIELD }: '%s' is missing",
+            t->matrix[0] < 0 ? "rows" : "entries");
+  }
+  if (gen_field_find(&t->pub, "matrix", strlen("matrix"))) {
+    gen_bad(r, "problems name their matrix as matrix=...: no field can have that name");
+  }
+  t->has_matrix = true;
+  gen_leave(r);
+}
+
 /* ---- tolerance, rates, sizes ----------------------------------------------------------------- */
 
 static const gen_expr *need_expression(gen_reader *r, const char *key, unsigned kinds) {
@@ -341,11 +378,12 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version", "brief",      "cite",      "problem",  "args",      "call",
-      "call_require", "space",   "algorithms", "order",     "derive",   "require",   "default",
-      "base",         "untuned", "workspace",  "stages",    "options",  "macros",    "plain",
-      "include",      "replace", "source",     "reference", "cases",    "tolerance", "flops",
-      "bytes",        "metrics", "sizes",      "kinds",     "textbook", "checks",    NULL};
+      "name",      "version",      "brief",     "cite",       "problem",   "args",
+      "call",      "call_require", "space",     "algorithms", "order",     "derive",
+      "require",   "default",      "base",      "untuned",    "workspace", "stages",
+      "options",   "macros",       "plain",     "include",    "replace",   "source",
+      "reference", "cases",        "tolerance", "flops",      "bytes",     "metrics",
+      "sizes",     "kinds",        "textbook",  "checks",     "matrix",    NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -354,6 +392,7 @@ void gen_read(tmpl *t) {
   declare_device(&r);
   read_head(&r);
   read_problem(&r);
+  read_matrix(&r);
   gen_read_space(&r);
   gen_read_args(&r);
   gen_read_call(&r);

@@ -28,12 +28,6 @@ static const char *data_path(gen_reader *r, const char *name) {
   return t->folder && !access(beside, F_OK) ? beside : other;
 }
 
-const char *const gen_part_names[] = {
-#define PART(name) #name,
-    GEN_PART_LIST(PART)
-#undef PART
-        NULL};
-
 /* part = "values": of a matrix */
 static void read_part(gen_reader *r, gen_arg_rule *rule) {
   size_t n = 0;
@@ -41,16 +35,16 @@ static void read_part(gen_reader *r, gen_arg_rule *rule) {
     return;
   }
   const char *text = gen_text(r, "part");
-  while (gen_part_names[n]) {
+  while (matrix_part_names[n]) {
     n++;
   }
   for (size_t i = 0; i < n; i++) {
-    rule->part = strcmp(text, gen_part_names[i]) ? rule->part : (gen_part)(i + 1);
+    rule->part = strcmp(text, matrix_part_names[i]) ? rule->part : (matrix_part)(i + 1);
   }
   if (!rule->part) {
     gen_bad(r,
             "a matrix has no part '%s'%s; it has offsets, rows, columns, values, real, imaginary",
-            text, gen_suggestion(text, gen_part_names, n).text);
+            text, gen_suggestion(text, matrix_part_names, n).text);
   }
   gen_leave(r);
 }
@@ -65,6 +59,17 @@ static void read_fill_file(gen_reader *r, gen_arg_rule *rule) {
   rule->file = data_path(r, name);
   gen_leave(r);
   read_part(r, rule);
+}
+
+/* { "matrix", part = "offsets" }: of the problem's matrix */
+static void read_fill_matrix(gen_reader *r, gen_arg_rule *rule) {
+  read_part(r, rule);
+  if (!r->t->has_matrix || !rule->part) {
+    gen_bad(r,
+            r->t->has_matrix
+                ? "a fill from a matrix has a part: { \"matrix\", part = \"offsets\" }"
+                : "a fill from a matrix needs the template's key matrix = { rows = FIELD, ... }");
+  }
 }
 
 static void read_fill_function(gen_reader *r, gen_arg_rule *rule) {
@@ -88,8 +93,9 @@ static void read_fill_numbers(gen_reader *r, gen_arg_rule *rule, size_t n) {
 }
 
 static void read_plain_fill(gen_reader *r, gen_arg_rule *rule, const char *text) {
-  static const char *const names[] = {"uniform", "normal", "constant", "bits",   "ramp",  "sorted",
-                                      "file",    "lua",    "image",    "points", "atoms", "kspace"};
+  static const char *const names[] = {"uniform", "normal", "constant", "bits",  "ramp",
+                                      "sorted",  "file",   "lua",      "image", "points",
+                                      "atoms",   "kspace", "matrix"};
   static const size_t lengths[] = {3, 3, 2, 2, 3, 3, 2, 2};
   static const char *const keys[] = {"part", NULL};
   const size_t kinds = sizeof lengths / sizeof *lengths, all = sizeof names / sizeof *names;
@@ -239,8 +245,15 @@ static void read_pattern(gen_reader *r, gen_arg_rule *rule, const char *generato
 }
 
 void gen_read_fill(gen_reader *r, gen_arg_rule *rule) {
+  static const char *const keys[] = {"part", NULL};
   const char *text = gen_first_name(r, "the kind of fill");
-  if (is_generator(text)) {
+  if (!strcmp(text, "matrix")) {
+    rule->fill = GEN_FILL_MATRIX;
+    if (gen_list(r, "fill", keys) != 1) {
+      gen_bad(r, "this fill is { \"matrix\", part = \"offsets\" }: problems name the matrix");
+    }
+    read_fill_matrix(r, rule);
+  } else if (is_generator(text)) {
     read_pattern(r, rule, text);
   } else {
     read_plain_fill(r, rule, text);
