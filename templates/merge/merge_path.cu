@@ -3,7 +3,7 @@
 #include "merge_key.cuh"
 #include "merge_sequences.cuh"
 
-constexpr bool ADJACENT_EXCHANGES = false, INPUT_IS_CONSTANT = true;
+constexpr bool ADJACENT_EXCHANGES = false, ITEMS_IN_ORDER = true, INPUT_IS_CONSTANT = true;
 constexpr int WAYS = 2;
 #include "merge_stream.cuh"
 

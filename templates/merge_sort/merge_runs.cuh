@@ -1,6 +1,7 @@
 // merge_runs.cuh -- the first step of passes and tasks: blocks sort tiles, the runs that are then merged.
 #pragma once
 constexpr bool ADJACENT_EXCHANGES = NETWORK == NETWORK_odd_even && MERGE == MERGE_serial;
+constexpr bool ITEMS_IN_ORDER = true;
 #include "block_sort.cuh"
 
 template <bool WHOLE>

@@ -15,6 +15,9 @@
 --                that it merges
 --   sample_sort  one launch, for few keys: clusters of blocks each read all keys and sort those of their ranges, which
 --                a sample bounds (sample_sort.cu). H200: 2^16 keys in 10.8 us, by passes in 20.6
+--   sample_passes  launches move keys to buckets that a sample bounds, and sort each in shared memory
+--                (sample_passes.cu): a step in the search tree costs a tenth of a doubling of runs
+--   bitonic, odd_even_merge, odd_even  sorting networks in one launch, for few keys (network_sort.cu)
 --   rank_sort    one launch, for very few keys: each block counts for some keys how many of all come before
 --                (rank_sort.cu). 2^12 keys in 4.3 us, by passes in 7.9
 -- Merging in the shared memory of a cluster of 16 blocks was tried for few keys: barriers, searches and copies between
@@ -32,6 +35,8 @@ local RUNS = "ceildiv(n, RUN)"
 local TILES = "ceildiv(n, TILE)"
 local MOST_PASSES = 26
 local MERGED = "(ALG == 'passes' or ALG == 'tasks')"
+local FEW = "(ALG == 'bitonic' or ALG == 'odd_even_merge' or ALG == 'odd_even')"
+local NETWORKS = "(ALG == 'passes' or ALG == 'tasks' or ALG == 'sample_passes')" -- of block_sort.cuh
 
 -- For problems without a tuned result: keys of `nbytes` bytes, aligned to vectors of 16 bytes, then any.
 local SUGGESTED = {}
@@ -95,7 +100,7 @@ local MERGED_REQUIRE = {
   { "tiles of SORT_BLOCK * SORT_ITEMS need more than " .. MOST_PASSES .. " passes", "PASSES <= " .. MOST_PASSES },
   { "ITEMS < 4 needs n <= 2^18: threads mostly search", "ITEMS >= 4 or n <= 2^18" },
   { "WAYS runs are not a multiple of BLOCK * ITEMS keys", "PASSES == 0 or WAYS * RUN % TILE == 0" },
-  { "WAYS == 4 needs more than two runs", "WAYS == 2 or LEVELS > 1" },
+  { "WAYS == 4 needs more than two runs", "WAYS == 2 or DOUBLINGS > 1" },
   { "BLOCK * ITEMS and SORT_BLOCK * SORT_ITEMS differ more than eightfold",
     "PASSES == 0 or TILE <= 8 * RUN and RUN <= 8 * TILE" },
   { "y is not aligned to VEC keys", "VEC <= align" },
@@ -130,14 +135,12 @@ end
 
 local PASSES = {
   space = {
-    { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
-      "blocks that sort tiles per multiprocessor, for which registers must suffice" },
     { "STAGES", { 1, 2, 3 },
       "tiles in a block's shared memory; more than one makes blocks persistent, with a warp that loads tiles ahead" },
     { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "persistent blocks per multiprocessor", when = "STAGES > 1" },
     { "OVERLAP", { "off", "on" }, "let each launch start while the one before ends" },
   },
-  default = { SORT_RESIDENT = 1, STAGES = 1, RESIDENT = 1, OVERLAP = "off" },
+  default = { STAGES = 1, RESIDENT = 1, OVERLAP = "off" },
   derive = {
     { "STAGE", "roundup(TILE_SMEM, 128)" },
     { "SHARED", "STAGES * STAGE" },
@@ -156,10 +159,6 @@ local PASSES = {
       .. "LOADER == 'register' and STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off' and STAGES == 1" },
     { "OVERLAP needs compute capability 9.0", "OVERLAP == 'off' or dev_cc >= 90" },
     { "the tiles exceed the shared memory of a block", "SHARED + 256 * STAGES <= dev_smem_block" },
-    { "SORT_RESIDENT blocks exceed the threads, the registers or the shared memory of a multiprocessor",
-      "SORT_RESIDENT == 1 or SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and "
-      .. "SORT_RESIDENT * SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
-      .. "SORT_RESIDENT * (SORT_SMEM + dev_smem_reserved) <= dev_smem_sm" },
   }, MERGED_REQUIRE),
   stages = {
     { kernel = "sort_runs", grid = RUNS, block = "SORT_BLOCK", smem = "SORT_SMEM",
@@ -210,12 +209,11 @@ local TASKS = {
 
 local SAMPLE_SORT = {
   space = {
-    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks per cluster" },
     { "CLUSTERS", { 2, 4, 6, 7, 8, 12, 14, 16, 32, 64, 128 }, "clusters, which share the ranges" },
     { "SAMPLES", { 64, 128, 256, 512, 1024, 2048 }, "keys of the sample, of which some bound ranges" },
     { "BINS", { 0, 32, 64, 128, 256, 512 }, "bins of a block's range; 0: none" },
   },
-  default = { CLUSTER = 1, CLUSTERS = 2, SAMPLES = 256, BINS = 0 },
+  default = { CLUSTERS = 2, SAMPLES = 256, BINS = 0 },
   derive = {
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
     { "RANGES", "CLUSTER * CLUSTERS" },
@@ -229,7 +227,6 @@ local SAMPLE_SORT = {
       .. "4 * (AREA + sel(STABLE, INBOX, 0) + CLUSTER + 2 + 3 * BINS) + 2 * INBOX + 12 * 16" },
   },
   require = {
-    { "CLUSTER > 1 needs compute capability 9.0", "CLUSTER == 1 or dev_cc >= 90" },
     { "n exceeds the CLUSTER * SORT_BLOCK * SORT_ITEMS keys that a cluster loads", "n <= CLUSTER * RUN" },
     { "CLUSTER * SORT_BLOCK * SORT_ITEMS is more than twice n: most threads have no keys",
       "CLUSTER * RUN <= max(8192, 2 * n)" },
@@ -265,6 +262,117 @@ local RANK_SORT = {
   },
   source = "rank_sort.cu",
 }
+
+local NETWORK_SORT = {
+  derive = {
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+    { "NETWORK_SMEM", "sel(ALG == 'bitonic', sel(CLUSTER > 1, 4, 2), 1) * roundup(SORT_SMEM, 16)" },
+  },
+  require = {
+    { "a sorting network needs n <= 2^16", "n <= 2^16" },
+    { "ALG=odd_even needs n <= 2^14: it has n rounds", "ALG ~= 'odd_even' or n <= 2^14" },
+    { "n exceeds the CLUSTER * SORT_BLOCK * SORT_ITEMS keys of a cluster", "n <= CLUSTER * RUN" },
+    { "CLUSTER * SORT_BLOCK * SORT_ITEMS is more than twice n: most threads have no keys",
+      "CLUSTER * RUN <= max(1024, 2 * n)" },
+    { "networks need powers of two for SORT_BLOCK and SORT_ITEMS", "ispow2(SORT_BLOCK) and ispow2(SORT_ITEMS)" },
+    { "the keys exceed the shared memory of a block", "NETWORK_SMEM + 512 <= dev_smem_block" },
+  },
+  stages = {
+    { kernel = "network_sort", grid = "min(n, 1) * CLUSTER", block = "SORT_BLOCK", smem = "NETWORK_SMEM",
+      early = "EARLY", args = { "n", "x", "xv", "y", "yv" } },
+  },
+  source = "network_sort.cu",
+}
+
+-- ---- many keys: buckets ----
+
+local SAMPLE_PASSES = {
+  space = {
+    { "LEVELS", { 1, 2 }, "moves of a key before its bucket is sorted" },
+    { "SPLITTERS", { 32, 64, 128, 256, 512, 1024, 2048, 4096 }, "most buckets that a level makes of each one before" },
+    { "OVERSAMPLE", { 4, 8, 16, 24, 32, 48, 64 }, "keys of the sample for each bucket" },
+    { "FILL", { 3, 4, 5, 6, 7, 8, 10 }, "sixteenths of the keys that a block sorts: what a bucket has on average" },
+  },
+  default = { LEVELS = 1, SPLITTERS = 256, OVERSAMPLE = 32, FILL = 6 },
+  derive = {
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
+    { "TWO", "LEVELS == 2" },
+    { "MEAN", "RUN * FILL // 16" },
+    { "FIRST", "ceildiv(n, sel(LEVELS == 2, MEAN * SPLITTERS * 2 // 3, MEAN))" }, -- buckets of the first level
+    { "BINS_EACH", "sel(STABLE, 1, 2)" },
+    { "ROW_BINS", "BINS_EACH * SPLITTERS" },
+    { "SEGMENTS", "sel(LEVELS == 2, FIRST * BINS_EACH, 0)" }, -- rows of the second level
+    { "ID_NBYTES", "sel(ROW_BINS > 256, 2, 1)" },
+    { "COUNT_SMEM", "4 * ROW_BINS + SPLITTERS * (NBYTES + sel(STABLE, 4, 0))" },
+    { "MOVE_SMEM", "TILE * (NBYTES + sel(STABLE, 4, 0) + ID_NBYTES) + 8 * ROW_BINS" },
+  },
+  require = {
+    { "ALG=sample_passes needs NETWORK=batcher", "NETWORK == 'batcher'" },
+    { "ALG=sample_passes needs powers of two for SORT_BLOCK and SORT_ITEMS",
+      "ispow2(SORT_BLOCK) and ispow2(SORT_ITEMS)" },
+    { "ALG=sample_passes needs SORT_ITEMS >= 4", "SORT_ITEMS >= 4" },
+    { "ALG=sample_passes needs WARP_MERGE=shuffle or mixed", "WARP_MERGE ~= 'shared'" },
+    { "n fits the SORT_BLOCK * SORT_ITEMS keys that a block sorts", "n > RUN" },
+    { "ALG=sample_passes needs n < 2^31", "n < 2^31" },
+    { "values need keys of 4 or 8 bytes with ALG=sample_passes", "value == 0 or NBYTES >= 4" },
+    { "SPLITTERS * OVERSAMPLE exceed the SORT_BLOCK * SORT_ITEMS keys that a block sorts",
+      "SPLITTERS * OVERSAMPLE <= RUN" },
+    { "the first level makes more than SPLITTERS buckets", "FIRST <= SPLITTERS" },
+    { "SPLITTERS is more than twice the buckets", "LEVELS == 2 or SPLITTERS < 2 * FIRST or SPLITTERS == 32" },
+    { "LEVELS=2 needs more than FIRST = 4 buckets of the first level", "LEVELS == 1 or FIRST > 4" },
+    { "SORT_BLOCK * SORT_ITEMS is not a multiple of BLOCK * ITEMS", "RUN % TILE == 0" },
+    { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
+    { "BLOCK * ITEMS keys exceed the registers of a block",
+      "BLOCK * (ITEMS * max(4, NBYTES) // 4 * 3 + 28) <= dev_regs_block" },
+    { "the tile or the splitters exceed the shared memory of a block",
+      "max(COUNT_SMEM, MOVE_SMEM, TILE_SMEM) + 512 <= dev_smem_block" },
+  },
+  workspace = {
+    { "state", "u32", 64 },
+    { "rows", "u32", "4 * (SEGMENTS + 1)" },
+    { "tile_rows", "u32", "sel(LEVELS == 2, " .. TILES .. " + SEGMENTS, 0)" },
+    { "counts", "u32", "(SEGMENTS + 1) * ROW_BINS" },
+    { "ends", "u32", "(SEGMENTS + 1) * ROW_BINS" },
+    { "row_done", "u32", "SEGMENTS + 1" },
+    { "nodes", "dtype", "(SEGMENTS + 1) * SPLITTERS" },
+    { "numbers", "u32", "sel(STABLE, (SEGMENTS + 1) * SPLITTERS, 0)" },
+    { "ids", "u8", "n * ID_NBYTES" },
+    { "y_places", "u32", "sel(STABLE, n, 0)" },
+    { "other_places", "u32", "sel(STABLE and LEVELS == 2, n, 0)" },
+  },
+  stages = {},
+  source = "sample_passes.cu",
+}
+do
+  local function stage(kernel, when, grid, block, smem, args)
+    for _, name in ipairs { "state", "rows", "tile_rows", "counts", "ends", "row_done", "nodes", "numbers" } do
+      args[#args + 1] = name
+    end
+    local stages = SAMPLE_PASSES.stages
+    local timing = #stages == 0 and "early" or "overlap" -- against the caller's kernel, or the one before
+    stages[#stages + 1] = { kernel = kernel, when = when, grid = grid, block = block, smem = smem, args = args,
+      [timing] = "EARLY" }
+  end
+  local function level(second, when, grid, tiles, x, to)
+    local from = { x, x == "x" and "other_places" or x .. "_places" }
+    stage("choose_splitters", when, grid, "SORT_BLOCK", "SORT_SMEM",
+      { { "i32", second }, { "u32", "n" }, { "u32", "FIRST" }, from[1], from[2] })
+    stage("count_keys", when, tiles, "BLOCK", "COUNT_SMEM",
+      { { "i32", second }, { "i32", "sel(LEVELS == 1, 1, " .. second .. ")" }, from[1], from[2], "ids" })
+    for _, y in ipairs(to) do
+      stage("move_keys", y[2], tiles, "BLOCK", "MOVE_SMEM",
+        { { "i32", second }, from[1], from[2], "ids", y[1], y[1] .. "_places" })
+    end
+  end
+  local ONE, TWO = "LEVELS == 1", "LEVELS == 2"
+  level(0, nil, 1, TILES, "x", { { "y", ONE }, { "other", TWO } })
+  level(1, TWO, "SEGMENTS", TILES .. " + SEGMENTS", "other", { { "y", TWO } })
+  stage("sort_buckets", nil, "sel(LEVELS == 2, FIRST, 1) * SPLITTERS", "SORT_BLOCK", "SORT_SMEM",
+    { { "u32", "n" }, { "i32", "PASSES % 2" }, "x", "xv", "y", "yv", "y_places", "other", "other_v" })
+  SAMPLE_PASSES.stages[#SAMPLE_PASSES.stages + 1] = { kernel = "merge_overflow", grid = "min(" .. TILES
+    .. ", 2 * dev_sms)", block = "BLOCK", smem = "TILE_SMEM", overlap = "EARLY",
+    args = { "n", { "i32", "PASSES" }, "y", "yv", "other", "other_v", "state" } }
+end
 
 -- Every pass of the reference goes from one pair of buffers to the other; the first starts where the last then ends
 -- in y.
@@ -320,29 +428,35 @@ return {
   },
 
   space = {
-    { "ALG", { "passes", "tasks", "sample_sort", "rank_sort" },
+    { "ALG", { "passes", "tasks", "sample_sort", "rank_sort", "sample_passes", "bitonic", "odd_even_merge",
+      "odd_even" },
       "how steps are launched: see the top of merge_sort.lua" },
     { "SORT_BLOCK", { 64, 128, 256, 384, 512, 768, 1024 },
       "threads per block that sorts a tile, a range, or by ranks" },
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys per thread of such a block" },
+    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks per cluster", when = "ALG == 'sample_sort' or " .. FEW },
+    { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
+      "blocks that sort tiles or buckets per multiprocessor, for which registers must suffice",
+      when = "ALG == 'passes' or ALG == 'sample_passes'" },
     { "NETWORK", { "odd_even", "batcher" },
       "network that sorts a thread's keys: odd-even transposition, stable, or Batcher's, with fewer exchanges; "
         .. "ALG=sample_sort: keep the order of equal keys (odd_even), or only if they have values",
-      when = "ALG ~= 'rank_sort'" },
+      when = "ALG == 'sample_sort' or " .. NETWORKS },
     { "WARP_MERGE", { "shared", "shuffle", "mixed" },
       "how lanes merge runs within a warp: in shared memory, by a bitonic network of shuffles, or by one in registers "
-        .. "with exchanges through shared memory where lanes are far apart", when = MERGED },
+        .. "with exchanges through shared memory where lanes are far apart", when = NETWORKS },
     { "MERGE", { "serial", "network" },
       "how threads merge in shared memory: each its own part serially, or in groups by a bitonic network",
       when = MERGED },
     { "IMAD_EXCHANGES", { 0, 1, 2 },
       "of every three exchanges, those that compute the larger key by multiply-adds, in another pipe than comparisons",
-      when = "NETWORK == 'batcher' and " .. MERGED },
+      when = "NETWORK == 'batcher' and " .. NETWORKS },
     { "WAYS", { 2, 4 }, "runs that a pass merges to one", when = MERGED },
-    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merges", when = MERGED },
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merges, or moves keys to buckets",
+      when = NETWORKS },
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
-      "coarsening factor: keys per thread of such a block", when = MERGED },
+      "coarsening factor: keys per thread of such a block", when = NETWORKS },
     { "PARTITION", { "launch", "block" },
       "what finds where tiles start in the runs: a launch before each pass, or two warps of the block", when = MERGED },
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store of a block that merges", when = MERGED },
@@ -354,8 +468,8 @@ return {
     { "CACHE", { "plain", "streaming" }, "cache operator of a pass's stores", when = MERGED },
   },
   order = { "ALG", "SORT_BLOCK", "SORT_ITEMS", "KEYS_PER_BLOCK", "CLUSTER", "CLUSTERS", "SAMPLES", "BINS",
-    "SORT_RESIDENT", "NETWORK", "WARP_MERGE", "MERGE", "IMAD_EXCHANGES", "WAYS", "BLOCK", "ITEMS", "PARTITION", "VEC",
-    "LOADER", "STAGES", "RESIDENT", "STORE", "CACHE", "OVERLAP" },
+    "LEVELS", "SPLITTERS", "OVERSAMPLE", "FILL", "SORT_RESIDENT", "NETWORK", "WARP_MERGE", "MERGE", "IMAD_EXCHANGES",
+    "WAYS", "BLOCK", "ITEMS", "PARTITION", "VEC", "LOADER", "STAGES", "RESIDENT", "STORE", "CACHE", "OVERLAP" },
 
   derive = {
     { "NBYTES", NBYTES },
@@ -366,8 +480,8 @@ return {
     { "SORT_SMEM",
       "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)" },
     -- Of ALG=passes and tasks.
-    { "LEVELS", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" }, -- doublings from a run to n
-    { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
+    { "DOUBLINGS", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" }, -- doublings from a run to n
+    { "PASSES", "ceildiv(DOUBLINGS, sel(WAYS == 4, 2, 1))" },
     { "TILE", "BLOCK * ITEMS" },
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
@@ -386,6 +500,7 @@ return {
 
   require = {
     { "SORT_BLOCK exceeds the device's threads per block", "SORT_BLOCK <= dev_threads_block" },
+    { "CLUSTER > 1 needs compute capability 9.0", "CLUSTER == 1 or dev_cc >= 90" },
     { "SORT_ITEMS < 4 needs n <= 2^18: threads mostly search", "SORT_ITEMS >= 4 or n <= 2^18" },
     { "NETWORK=odd_even needs SORT_ITEMS <= 24: it has SORT_ITEMS^2 / 2 exchanges",
       "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
@@ -393,22 +508,27 @@ return {
     { "SORT_BLOCK * SORT_ITEMS keys exceed the registers of a block",
       "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
     { "SORT_BLOCK * SORT_ITEMS keys exceed the shared memory of a block", "SORT_SMEM + 256 <= dev_smem_block" },
+    { "SORT_RESIDENT blocks exceed the threads, the registers or the shared memory of a multiprocessor",
+      "SORT_RESIDENT == 1 or SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and "
+      .. "SORT_RESIDENT * SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
+      .. "SORT_RESIDENT * (SORT_SMEM + dev_smem_reserved) <= dev_smem_sm" },
   },
 
-  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", WARP_MERGE = "shared",
-    MERGE = "serial", IMAD_EXCHANGES = 0, WAYS = 2, BLOCK = 256, ITEMS = 8, PARTITION = "launch", VEC = 1,
-    LOADER = "register", STORE = "block", CACHE = "plain" },
+  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, CLUSTER = 1, SORT_RESIDENT = 1, NETWORK = "odd_even",
+    WARP_MERGE = "shared", MERGE = "serial", IMAD_EXCHANGES = 0, WAYS = 2, BLOCK = 256, ITEMS = 8,
+    PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain" },
   untuned = SUGGESTED,
 
   workspace = {
     -- Passes go from there to y and back; with ALG=sample_sort, ranges that overflow are merged there.
-    { "other", "dtype", "sel(ALG == 'sample_sort', 2 * n, sel(" .. MERGED .. ", sel(PASSES > 0, n, 0), 0))" },
-    { "other_v", "u8", "sel(" .. MERGED .. ", sel(PASSES > 0, n * value, 0), 0)" },
+    { "other", "dtype", "sel(ALG == 'sample_sort', 2 * n, sel(" .. NETWORKS .. ", sel(PASSES > 0, n, 0), 0))" },
+    { "other_v", "u8", "sel(" .. NETWORKS .. ", sel(PASSES > 0, n * value, 0), 0)" },
     { "splits", "i64", "sel(" .. MERGED .. ", sel(PASSES > 0 and PARTITION == 'launch', WAYS * " .. TILES
       .. ", 0), 0)" },
   },
 
-  algorithms = { passes = PASSES, tasks = TASKS, sample_sort = SAMPLE_SORT, rank_sort = RANK_SORT },
+  algorithms = { passes = PASSES, tasks = TASKS, sample_sort = SAMPLE_SORT, rank_sort = RANK_SORT,
+    sample_passes = SAMPLE_PASSES, bitonic = NETWORK_SORT, odd_even_merge = NETWORK_SORT, odd_even = NETWORK_SORT },
 
   -- Runs of 1, 2, 4, ... keys become runs of twice as many. Every second pass ends in y; a copy starts where needed.
   reference = {

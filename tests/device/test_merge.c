@@ -299,10 +299,14 @@ static const struct {
     {2048, 256, 0,
      "ALG=sample_sort,SORT_BLOCK=256,SORT_ITEMS=2,CLUSTER=4,CLUSTERS=7,SAMPLES=256,"
      "NETWORK=odd_even"},
+    {1024, 64, 4, "ALG=bitonic,SORT_BLOCK=64,SORT_ITEMS=8,CLUSTER=2"},
+    {1024, 64, 0, "ALG=bitonic,SORT_BLOCK=128,SORT_ITEMS=2,CLUSTER=4"},
+    {1024, 64, 4, "ALG=odd_even_merge,SORT_BLOCK=64,SORT_ITEMS=4,CLUSTER=4"},
+    {512, 64, 4, "ALG=odd_even,SORT_BLOCK=64,SORT_ITEMS=8"},
 };
 enum { N_RANGES = sizeof RANGES / sizeof *RANGES };
 
-/* All keys are larger than those in the sample of sample_sort.cu: they fall into one range. */
+/* All keys are larger than those in the sample of sample_sort.cu and sample_passes.cu: they fall into one range. */
 static list list_misleading(bed *b, size_t n, size_t samples) {
   list l = list_random(b, n, 0, 0);
   for (size_t i = 0; i < n; i++) {
@@ -344,6 +348,39 @@ BED_TEST(ranges_are_right) {
       assert_sorted(b, &k, list_random(b, few[i], (int)(i % 2), 0), (int)(i % 2));
     }
     assert_sorted(b, &k, list_misleading(b, most, samples), KINDS);
+    close_kernel(&k);
+  }
+}
+
+/* Many keys: launches move them to buckets. The keys that a block sorts, and those it gets on average. */
+static const struct {
+  size_t least, most, mean;
+  int value;
+  const char *config;
+} BUCKETS[] = {
+    {300, 3000, 96, 0, "LEVELS=1,SPLITTERS=32,OVERSAMPLE=8,FILL=6,BLOCK=64,ITEMS=4"},
+    {300, 3000, 96, 4, "LEVELS=1,SPLITTERS=32,OVERSAMPLE=8,FILL=6,BLOCK=64,ITEMS=4"},
+    {4200, 6000, 48, 0, "LEVELS=2,SPLITTERS=32,OVERSAMPLE=8,FILL=3,BLOCK=128,ITEMS=2"},
+    {4200, 6000, 48, 4, "LEVELS=2,SPLITTERS=32,OVERSAMPLE=8,FILL=3,BLOCK=64,ITEMS=2"},
+};
+
+BED_TEST(buckets_are_right) {
+  for (size_t c = 0; c < sizeof BUCKETS / sizeof *BUCKETS; c++) {
+    const size_t least = BUCKETS[c].least, most = BUCKETS[c].most;
+    const char *config =
+        arena_format(&b->a,
+                     "ALG=sample_passes,NETWORK=batcher,SORT_BLOCK=64,SORT_ITEMS=4,"
+                     "WARP_MERGE=shuffle,%s",
+                     BUCKETS[c].config);
+    kernel k = open_kernel_for(b, "merge_sort", BUCKETS[c].value,
+                               arena_format(&b->a, " n=%zu", most), config);
+    for (int kind = 0; kind < KINDS; kind++) {
+      const size_t n = least + random_below(&b->random, (uint32_t)(most - least));
+      assert_sorted(b, &k, list_random(b, n, kind, 0), kind);
+    }
+    const size_t in_bucket = least < 4096 ? BUCKETS[c].mean : BUCKETS[c].mean * 32 * 2 / 3;
+    const size_t buckets = (most + in_bucket - 1) / in_bucket;
+    assert_sorted(b, &k, list_misleading(b, most, 8 * buckets), KINDS);
     close_kernel(&k);
   }
 }

@@ -1,7 +1,8 @@
 // merge_item.cuh -- the items that compare-exchanges put in order: keys, or, with values, keys and their places
 // in the tile, which distinguish equal keys.
 //
-// Define before: ADJACENT_EXCHANGES, true if only neighbours are exchanged, which is stable by itself.
+// Define before: ADJACENT_EXCHANGES, true if only neighbours are exchanged, which is stable by itself; ITEMS_IN_ORDER,
+// true if items of equal keys that are merged are of lesser places on the left.
 #pragma once
 #include "merge_key.cuh"
 
@@ -13,7 +14,8 @@ struct key_and_source {
 using item = choose<(VALUE > 0), key_and_source, key>;
 
 __device__ __forceinline__ bool before(const key_and_source &x, const key_and_source &y) {
-  return before(x.k, y.k);
+  if constexpr (ITEMS_IN_ORDER) return before(x.k, y.k);
+  return before(x.k, y.k) || (!before(y.k, x.k) && x.source < y.source);
 }
 
 // Is x, on the left of y, to be exchanged with it?
