@@ -9,7 +9,8 @@
  * The street inside:   gen_open -> gen_problem_parse -> gen_instance_new -> gen_space_new
  *                      -> gen_config -> gen_source_make, gen_plan_make
  *
- * Plans are in gen_plan.h, the arguments of tests and timing in gen_data.h; this header includes both.
+ * Plans are in gen_plan.h, preparations in gen_prepare.h, the arguments of tests and timing in
+ * gen_data.h; this header includes them.
  *
  * templates/saxpy/saxpy.lua, the smallest real template, explains what a template file contains.
  */
@@ -24,6 +25,7 @@
 #include "err.h"
 #include "gen_data.h"
 #include "gen_plan.h"
+#include "gen_prepare.h"
 #include "hash.h"
 #include "str.h"
 
@@ -93,6 +95,13 @@ typedef struct gen_param { /* one dimension of the space, values in declaration 
 
 typedef enum gen_dir { GEN_SCALAR, GEN_IN, GEN_OUT, GEN_INOUT } gen_dir;
 
+/* Of a template with a preparation: what an argument is given for. */
+typedef enum gen_role {
+  GEN_OF_RUN,
+  GEN_OF_PLAN,  /* the preparation reads it; other contents need another one */
+  GEN_OF_VALUES /* the preparation reads its numbers only, in stages of their own */
+} gen_role;
+
 typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   const char *name, *brief;
   const char *type; /* a dtype's name, or the name of a field whose values are such names */
@@ -102,7 +111,13 @@ typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   bool optional;      /* buffers: may be NULL in some problems; so a typed call may leave it out */
   bool host;          /* buffers: in the host's memory in some problems */
   bool judged;        /* outputs: by the template's checks alone */
+  gen_role role;
 } gen_arg;
+
+typedef struct gen_prepared { /* a buffer of the preparation */
+  const char *name;
+  bool kept; /* launches read it; else it is scratch */
+} gen_prepared;
 
 typedef struct gen_check { /* kernels that judge what a launch leaves */
   const char *name;
@@ -138,7 +153,12 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_call_fields;
   const gen_pair *call_requirements; /* what the call checks: reason, and expression likewise */
   size_t n_call_requirements;
-  size_t n_workspaces;     /* scratch buffers of its kernels */
+  size_t n_workspaces;          /* scratch buffers of its kernels */
+  bool has_prepare;             /* stages that run when inputs change: gen_prepare.h */
+  const gen_prepared *prepared; /* behind the arguments in launches */
+  size_t n_prepared;
+  const char *const *counts; /* that the preparation reads back: names */
+  size_t n_counts;
   size_t n_cases;          /* argument values to check with; at least 1, the first is timed */
   const gen_pair *metrics; /* name, expression */
   size_t n_metrics;

@@ -22,6 +22,7 @@ typedef enum gen_from {
   GEN_FROM_CONTENTS, /* of an argument in the host's memory: passed by value */
   GEN_FROM_EXPECTED, /* of checks: what the reference computed for an argument */
   GEN_FROM_LOOP,     /* gen_loop_handle of the loop whose word is in that workspace */
+  GEN_FROM_PREPARED, /* a buffer of the preparation */
   GEN_FROM_TENSOR,
   GEN_FROM_TEXTURE
 } gen_from;

@@ -218,6 +218,7 @@ static expr_op op_of(gen_symbol_kind kind) {
   case GEN_SYMBOL_FIXED: return EXPR_DERIVED;
   case GEN_SYMBOL_DEVICE: return EXPR_DEVICE;
   case GEN_SYMBOL_INDEX:
+  case GEN_SYMBOL_COUNT:
   case GEN_SYMBOL_SCALAR: return EXPR_SCALAR;
   default: return EXPR_NAME;
   }

@@ -36,6 +36,7 @@ static uint8_t types_of(gen_symbol_kind kind) {
   case GEN_SYMBOL_DERIVED:
   case GEN_SYMBOL_FIXED: return EXPR_INTEGER | EXPR_CONDITION;
   case GEN_SYMBOL_INDEX:
+  case GEN_SYMBOL_COUNT:
   case GEN_SYMBOL_DEVICE: return EXPR_INTEGER;
   case GEN_SYMBOL_SCALAR: return EXPR_NUMBER;
   default: return EXPR_ANY;
@@ -65,6 +66,7 @@ const char *gen_symbol_describe(gen_symbol_kind kind) {
   case GEN_SYMBOL_CALL: return "an argument of the call";
   case GEN_SYMBOL_OTHER: return "a buffer";
   case GEN_SYMBOL_INDEX: return "the index of a loop";
+  case GEN_SYMBOL_COUNT: return "a count of the preparation";
   }
   return "known";
 }

@@ -16,7 +16,8 @@ typedef enum gen_symbol_kind {
   GEN_SYMBOL_SCALAR = 32, /* an argument; the value it has in a case */
   GEN_SYMBOL_CALL = 64,   /* an argument of the typed call */
   GEN_SYMBOL_OTHER = 128, /* a buffer or workspace: a name that is taken */
-  GEN_SYMBOL_INDEX = 256  /* of the iterations of a loop; evaluated as a scalar */
+  GEN_SYMBOL_INDEX = 256, /* of the iterations of a loop; evaluated as a scalar */
+  GEN_SYMBOL_COUNT = 512  /* read back in a preparation; evaluated as a scalar */
 } gen_symbol_kind;
 
 enum {

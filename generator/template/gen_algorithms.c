@@ -6,8 +6,8 @@
 
 #include "gen_read.h"
 
-static const char *const keys[] = {"brief",   "cite",      "space",  "derive", "require",
-                                   "default", "workspace", "stages", "source", NULL};
+static const char *const keys[] = {"brief",     "cite",   "space",  "derive",  "require", "default",
+                                   "workspace", "stages", "source", "prepare", NULL};
 
 bool gen_part_enter(gen_reader *r, const gen_algorithm *of, const char *key) {
   if (!of->value) {

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gen_counts.h"
 #include "gen_numbers.h"
 #include "gen_plan_check.h"
+#include "gen_plan_program.h"
 #include "gen_plan_while.h"
 
 /* CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability": the same for
@@ -19,6 +21,7 @@ typedef struct job {
   gen_instance *g;
   const gen_config *c;
   const gen_program *program;
+  bool is_ours; /* its launches get the caller's arguments */
   arena *a;
   const gen_plan **plan;
   const gen_expr *residual; /* checks: what is allowed; NULL: they count */
@@ -61,6 +64,8 @@ static gen_operand plain_operand(job *j, const gen_stage_operand *given) {
   } else if (from->from == GEN_FROM_WORKSPACE || from->from == GEN_FROM_LOOP) {
     o.text = j->program->workspaces[from->index].name;
     o.nbytes = from->from == GEN_FROM_LOOP ? sizeof(gen_loop_handle) : POINTER_NBYTES;
+  } else if (from->from == GEN_FROM_PREPARED) {
+    o.text = t->pub.prepared[from->index].name;
   } else if (from->from == GEN_FROM_EXPECTED) {
     o.text = t->pub.args[from->index].name;
   } else if (from->from == GEN_FROM_ARG) {
@@ -224,11 +229,18 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   return true;
 }
 
+/* Of a workspace or a buffer of the preparation; of others the most. */
+static int64_t nbytes_of(job *j, const gen_stage_operand *o, const uint64_t *workspaces) {
+  return !o                              ? INT64_MAX
+         : o->from == GEN_FROM_WORKSPACE ? (int64_t)workspaces[o->index]
+         : o->from == GEN_FROM_PREPARED  ? (int64_t)gen_prepared_nbytes(j->g, o->index)
+                                         : INT64_MAX;
+}
+
 /* Where a copy begins in an operand; returns how many bytes are behind. */
 static int64_t begin(job *j, const gen_expr *start, const gen_stage_operand *o,
                      const uint64_t *workspaces, uint64_t *at) {
-  const int64_t most =
-      o && o->from == GEN_FROM_WORKSPACE ? (int64_t)workspaces[o->index] : INT64_MAX;
+  const int64_t most = nbytes_of(j, o, workspaces);
   *at = start ? (uint64_t)gen_bounded(j->g, start, 0, most, "where a copy begins") : 0;
   return most - (int64_t)*at;
 }
@@ -266,7 +278,7 @@ static const bool *host_args(job *j) {
   const tmpl *t = j->g->t;
   bool *host = make(j, t->pub.n_args * sizeof *host);
   for (size_t i = 0; i < t->pub.n_args; i++) {
-    host[i] = t->args[i].host && j->program == &t->program && gen_holds(j->g, t->args[i].host);
+    host[i] = t->args[i].host && j->is_ours && gen_holds(j->g, t->args[i].host);
   }
   return host;
 }
@@ -303,7 +315,7 @@ static void add_stage(job *j, const gen_stage *s, const gen_loop *loop, gen_plan
     *l = (gen_launch){.loop = loop};
     order(j, s, l);
     out->n += s->kernel ? launch(j, s, out->n == 0, l) : memory(j, s, out->workspaces, l);
-    if (j->program == &j->g->t->program) {
+    if (j->is_ours) {
       gen_plan_check(j->g, s, l);
     }
   }
@@ -447,12 +459,9 @@ static void drop_unread(gen_plan *out) {
   }
 }
 
-static void plan(gen_box *b, void *ud) {
-  job *j = ud;
+static const gen_plan *plan_of(job *j) {
   const gen_program *p = j->program;
   gen_plan *out = make(j, sizeof *out);
-  (void)b;
-  gen_bind(j->g, j->c);
   *out = (gen_plan){.launches = make(j, capacity(j) * sizeof *out->launches),
                     .n_workspaces = p->n_workspaces};
   out->workspaces = workspaces(j);
@@ -462,11 +471,27 @@ static void plan(gen_box *b, void *ud) {
   out->bytes = gen_real(j->g, j->g->t->bytes);
   add_stages(j, out);
   drop_unread(out);
-  *j->plan = out;
+  return out;
+}
+
+const gen_plan *gen_plan_program(gen_instance *g, const gen_config *c, const gen_program *p,
+                                 arena *a) {
+  job j = {.g = g, .c = c, .program = p, .is_ours = true, .a = a};
+  return plan_of(&j);
+}
+
+static void plan(gen_box *b, void *ud) {
+  job *j = ud;
+  (void)b;
+  gen_bind(j->g, j->c);
+  if (j->is_ours) {
+    gen_counts_bind(j->g, NULL, ~0u);
+  }
+  *j->plan = plan_of(j);
 }
 
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e) {
-  job j = {.g = g, .c = c, .program = &g->t->program, .a = a, .plan = out};
+  job j = {.g = g, .c = c, .program = &g->t->program, .is_ours = true, .a = a, .plan = out};
   return gen_box_run(&g->t->box, plan, &j, false, e);
 }
 

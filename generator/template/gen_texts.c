@@ -50,6 +50,10 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
                      "with --header",
                      t->pub.args[from->index].name, t->pub.name);
     }
+    if (from->from == GEN_FROM_PREPARED) {
+      return err_set(e, ERR_USAGE, "a portfolio in C cannot prepare buffers, as %s does",
+                     t->pub.name);
+    }
     if (from->from == GEN_FROM_TEXTURE) {
       return err_set(e, ERR_USAGE, "exported C cannot make the textures that %s reads",
                      t->pub.name);

@@ -13,6 +13,7 @@
 
 enum { GEN_MATRIX_ROLES = 3 /* rows, columns, entries */ };
 enum { GEN_LOOP_INDEX = 63, /* among the scalars */ GEN_MAX_ARGS = 64, GEN_MAX_DEVICE = 16 };
+enum { GEN_FIRST_COUNT = GEN_LOOP_INDEX - GEN_MAX_COUNTS }; /* likewise */
 
 typedef struct gen_element { /* an element type, fixed or named by a field */
   dtype type;
@@ -112,6 +113,8 @@ typedef struct gen_stage {
   const char *kernel;         /* NULL: sets memory */
   const char *symbol; /* kernel NULL: a __constant__ variable that gets a buffer's contents */
   bool copy;          /* kernel NULL: from the second operand to the first */
+  uint32_t counts;    /* bits: of a preparation, a stage that reads these; 0: another stage */
+  bool values_only;   /* of a preparation: what runs again when only numbers change */
   const gen_expr *stream, *after[GEN_MAX_STREAMS]; /* NULL: 0; none */
   const char *instance; /* of a C++ template that the kernel calls; or NULL */
   const gen_expr *when; /* NULL: always */
@@ -161,6 +164,24 @@ typedef struct gen_program { /* the kernel, or the reference */
   const gen_define *defines;
   size_t n_defines;
 } gen_program;
+
+typedef struct gen_count_rule { /* a number that a preparation leaves in a buffer */
+  gen_stage_operand of;
+  gen_element element;
+  const gen_expr *at, *most; /* at NULL: 0 */
+  gen_line line;
+} gen_count_rule;
+
+typedef struct gen_prepared_rule { /* a buffer of a preparation */
+  gen_element element;
+  const gen_expr *count;
+} gen_prepared_rule;
+
+typedef struct gen_preparing { /* the key prepare, of all algorithms */
+  gen_program program;         /* stages only: their scratch is among the buffers */
+  const gen_prepared_rule *buffers;
+  const gen_count_rule *counts;
+} gen_preparing;
 
 typedef struct gen_check_rule {
   gen_program program;      /* without a source */
@@ -231,6 +252,7 @@ typedef struct tmpl {
   struct gen_plain_place *places; /* where lines of the Lua text come from; NULL: from the file */
   size_t n_places;
   gen_program program, reference;
+  gen_preparing prepare;
   const gen_check_rule *checks;
   gen_config preset;
   const gen_config *base; /* before the preset */

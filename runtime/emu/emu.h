@@ -53,6 +53,9 @@ typedef struct rt_emu_range {
   size_t nbytes;
   bool shared, alive;
 } rt_emu_range;
+/* rt_emu_protect -- kernels that write these bytes, which are inside an allocation, are reported from now
+ * on; or not any more */
+void rt_emu_protect(rt_device *d, rt_ptr p, size_t nbytes, bool on);
 /* rt_emu_range_at -- the allocation, alive or freed, that contains an address; false: none */
 bool rt_emu_range_at(rt_device *d, rt_ptr p, rt_emu_range *out);
 /* rt_emu_is_address -- is the address in the device's range? Of the host's addresses only those of

@@ -390,6 +390,14 @@ int64_t rt_emu_sample(const rt_device *d) {
   return ((const emu_device *)d)->sample;
 }
 
+void rt_emu_protect(rt_device *d, rt_ptr p, size_t nbytes, bool on) {
+  emu_heap *h = &self(d)->heap;
+  uint8_t *state = nbytes && emu_heap_host(h, p, nbytes) ? h->state + (p - EMU_GLOBAL_BASE) : NULL;
+  for (size_t i = 0; state && i < nbytes; i++) {
+    state[i] = (uint8_t)(on ? state[i] | BYTE_CONST : state[i] & ~BYTE_CONST);
+  }
+}
+
 void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *text), void *context) {
   self(d)->print = print;
   self(d)->print_context = context;

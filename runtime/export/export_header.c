@@ -524,6 +524,9 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
   sheet h = {.t = t, .plan = plan, .x = x, .out = out};
   TRY(export_name(t, x, &h.name, h.upper, e));
   TRY(check_types(&h, e));
+  if (plan_has(plan, GEN_FROM_PREPARED)) {
+    return err_set(e, ERR_USAGE, "%s prepares buffers, which exported C cannot do", t->name);
+  }
   if (plan_has(plan, GEN_FROM_TEXTURE)) {
     return err_set(e, ERR_USAGE, "exported C cannot make the textures that %s reads", t->name);
   }

@@ -3,6 +3,12 @@
 
 #include "harness.h"
 
+/* Two copies of what was prepared: one stays as it is, to be compared. */
+static int prepare_case(rt_harness *b, rt_contender who, harness_case *c, err *e) {
+  double ignored;
+  return who.prepare ? who.prepare(who.self, NULL, c->args, b->separate ? 1 : 2, &ignored, e) : 0;
+}
+
 /* sec NULL: the launch is not timed */
 static int launch_case(rt_harness *b, rt_contender who, harness_case *c, double *sec, err *e) {
   const rt_device_ops *ops = b->d->ops;
@@ -43,7 +49,9 @@ static int check_cases(rt_harness *b, rt_contender who, double limit, rt_check *
     harness_case *c = &b->cases[out->n_cases];
     double *sec = limit > 0 && !out->n_cases ? &out->first_sec : NULL;
     TRY(harness_start(b, c, e));
+    TRY(prepare_case(b, who, c, e));
     TRY(launch_case(b, who, c, sec, e));
+    TRY(who.verify ? who.verify(who.self, b->checker, b->findings, e) : 0);
     TRY(harness_collect(b, c, e));
     TRY(who.finished ? who.finished(who.self, e) : 0);
     TRY(harness_verify(b, c, out, e));
@@ -60,6 +68,11 @@ int rt_harness_check_contender(rt_harness *b, rt_contender who, rt_check *out, e
 
 int rt_harness_check(rt_harness *b, rt_loaded *l, rt_check *out, err *e) {
   return check_cases(b, rt_loaded_contender(l), 0, out, e);
+}
+
+int rt_harness_check_contender_quick(rt_harness *b, rt_contender who, double stop_above,
+                                     rt_check *out, err *e) {
+  return check_cases(b, who, stop_above, out, e);
 }
 
 int rt_harness_check_quick(rt_harness *b, rt_loaded *l, double stop_above, rt_check *out, err *e) {

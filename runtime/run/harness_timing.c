@@ -212,8 +212,8 @@ static void summarize(double *secs, size_t n, rt_times *out) {
 }
 
 /* `n` launches are repeated with the same buffers when they are a graph. */
-static bool is_cold(const rotation *r, uint64_t n) {
-  const bool graph = r->how->replay == RT_GRAPH;
+static bool is_cold(const rotation *r, rt_replay replay, uint64_t n) {
+  const bool graph = replay == RT_GRAPH;
   const uint64_t sets = graph && n < r->n_sets ? n : r->n_sets;
   return sets * r->b->set_nbytes > 2 * (uint64_t)r->b->d->info.l2_nbytes;
 }
@@ -331,6 +331,50 @@ static int measure(rotation *r, const rt_contender *who, series *s, rt_ended *en
   return rc;
 }
 
+/* ---- preparing ----------------------------------------------------------------------------- */
+
+static const double LEAST_SEC = 1e-9, PREPARE_SEC = 0.05;
+enum { PREPARATIONS = 5 }; /* at most, the first of which warms up */
+
+static int prepare_once(rotation *r, const rt_contender *who, uint64_t n_copies, double *sec,
+                        err *e) {
+  return who->prepare(who->self, NULL, next_args(r), n_copies, sec, e);
+}
+
+/* The median of a few; none is repeated that takes long. */
+static int prepare(rotation *r, const rt_contender *who, double *sec, err *e) {
+  double secs[PREPARATIONS], total = 0;
+  const size_t most = r->b->separate ? 1 : PREPARATIONS;
+  size_t n = 0;
+  *sec = 0;
+  if (!who->prepare) {
+    return 0;
+  }
+  do {
+    const bool is_last = n + 1 == most || (n && total > PREPARE_SEC);
+    TRY(prepare_once(r, who, is_last ? r->n_sets : 1, &secs[n], e));
+    total += secs[n++];
+    if (is_last) {
+      break;
+    }
+  } while (true);
+  const size_t warm = n > 1;
+  qsort(secs + warm, n - warm, sizeof *secs, ascending);
+  *sec = quantile(secs + warm, n - warm, 0.5);
+  return 0;
+}
+
+/* Of a preparation, in the time of one launch. */
+static double share_of(const rt_timing *how, double prepare_sec) {
+  return how->uses > 0 ? prepare_sec / how->uses : 0;
+}
+
+static void add_share(double *secs, size_t n, double share) {
+  for (size_t i = 0; i < n; i++) {
+    secs[i] += share;
+  }
+}
+
 /* The emulator's times are modelled and the same for every launch: one is enough. */
 static int model(rotation *r, const rt_contender *who, series *s, err *e) {
   burst one = {.r = r, .who = who, .n = 1};
@@ -340,24 +384,49 @@ static int model(rotation *r, const rt_contender *who, series *s, err *e) {
   return 0;
 }
 
-int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e) {
+static void hold_all(const rt_contender *c, size_t n, bool hold) {
+  for (size_t i = 0; i < n; i++) {
+    if (c[i].hold) {
+      c[i].hold(c[i].self, hold);
+    }
+  }
+}
+
+static int time_series(rotation *r, const rt_contender *who, series *s, rt_times *out, err *e) {
+  const rt_timing asked = *r->how;
+  TRY(prepare(r, who, &out->prepare_sec, e));
+  const double share = share_of(&asked, out->prepare_sec);
+  rt_timing how = asked;
+  how.stop_above = asked.stop_above > 0 ? fmax(asked.stop_above - share, LEAST_SEC) : 0;
+  r->how = &how;
+  hold_all(who, 1, !r->b->separate);
+  const int rc = r->b->separate ? model(r, who, s, e) : measure(r, who, s, &out->ended, e);
+  hold_all(who, 1, false);
+  r->how = NULL;
+  out->cold = !rc && is_cold(r, asked.replay, s->per_batch);
+  add_share(s->secs, s->n, share);
+  return rc;
+}
+
+int rt_harness_time_contender(rt_harness *b, rt_contender who, const rt_timing *how, rt_times *out,
+                              err *e) {
   rotation r;
   series s = {.n = 0};
-  rt_contender who = rt_loaded_contender(l);
   *out = (rt_times){.replay = how->replay};
   int rc = rotation_start(&r, b, how, e);
-  rc = rc ? rc : rt_loaded_reserve(l, e); /* not within a timed launch */
-  rt_loaded_hold(l, !b->separate);
-  rc = rc ? rc : b->separate ? model(&r, &who, &s, e) : measure(&r, &who, &s, &out->ended, e);
-  rt_loaded_hold(l, false);
+  rc = rc ? rc : time_series(&r, &who, &s, out, e);
   if (!rc) {
     out->stopped = out->ended == RT_ENDED_SLOWER || out->ended == RT_ENDED_LOOK;
     out->launches = s.launches;
-    out->cold = is_cold(&r, s.per_batch);
     summarize(s.secs, s.n, out);
   }
   rotation_end(&r);
   return rc;
+}
+
+int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e) {
+  TRY(rt_loaded_reserve(l, e)); /* not within a timed launch */
+  return rt_harness_time_contender(b, rt_loaded_contender(l), how, out, e);
 }
 
 /* ---- energy --------------------------------------------------------------------------------- */
@@ -408,21 +477,26 @@ static int integrate(burst *x, reading *now, double sec, double *joules, err *e)
   return 0;
 }
 
-int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double sec,
-                      double *joules, err *e) {
+int rt_harness_energy_contender(rt_harness *b, rt_contender who, const rt_meter *meter, double sec,
+                                double *joules, err *e) {
   reading now = {.meter = meter};
   const rt_timing how = {.watch = read_meter, .watcher = &now};
   rotation r;
-  rt_contender who = rt_loaded_contender(l);
   burst x = {0};
   double first;
   *joules = 0;
   int rc = rotation_start(&r, b, &how, e);
+  rc = rc ? rc : prepare(&r, &who, &first, e);
   rc = rc ? rc : first_look(&r, &who, &first, e);
   rc = rc ? rc : burst_start(&x, &r, &who, launches_for(METER_BATCH_SEC, first), e);
   rc = rc ? rc : integrate(&x, &now, sec, joules, e);
   rotation_end(&r);
   return rc;
+}
+
+int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double sec,
+                      double *joules, err *e) {
+  return rt_harness_energy_contender(b, rt_loaded_contender(l), meter, sec, joules, e);
 }
 
 /* ---- a race --------------------------------------------------------------------------------- */
@@ -434,10 +508,12 @@ static const double far_behind = 4;
 typedef struct lane {
   burst x;
   double first, *secs; /* [rounds] */
-  size_t n;            /* of these, taken */
+  double prepare_sec;
+  size_t n; /* of these, taken */
 } lane;
 
 static int enter_lane(rotation *r, const rt_contender *who, double batch_sec, lane *out, err *e) {
+  TRY(prepare(r, who, &out->prepare_sec, e));
   TRY(first_look(r, who, &out->first, e));
   return burst_start(&out->x, r, who, r->b->separate ? 1 : launches_for(batch_sec, out->first), e);
 }
@@ -473,19 +549,13 @@ static int run_race(rotation *r, const rt_contender *c, size_t n, size_t rounds,
 }
 
 static void read_lane(const rotation *r, const lane *l, rt_times *out) {
+  add_share(l->secs, l->n, share_of(r->how, l->prepare_sec));
   *out = (rt_times){.launches = l->x.n * l->n,
-                    .cold = is_cold(r, l->x.n),
+                    .prepare_sec = l->prepare_sec,
+                    .cold = is_cold(r, r->how->replay, l->x.n),
                     .ended = RT_ENDED_RACE,
                     .replay = r->how->replay};
   summarize(l->secs, l->n, out);
-}
-
-static void hold_all(const rt_contender *c, size_t n, bool hold) {
-  for (size_t i = 0; i < n; i++) {
-    if (c[i].hold) {
-      c[i].hold(c[i].self, hold);
-    }
-  }
 }
 
 int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,

@@ -140,6 +140,8 @@ typedef struct rt_timing {
   double target_sec;
   /* give up as soon as the candidate is slower than this beyond doubt; 0: never */
   double stop_above;
+  /* times are those of a launch and this share of a preparation: 1 / uses; 0: of the launch alone */
+  double uses;
   /* one set of buffers instead of rotating */
   bool hot;
   rt_replay replay;
@@ -152,7 +154,9 @@ typedef struct rt_timing {
 enum { RT_BATCHES = 64 };
 
 typedef struct rt_times {
-  double median, p25, p75; /* seconds per launch of the whole plan */
+  double median, p25,
+      p75;            /* seconds per launch of the whole plan, and its share of a preparation */
+  double prepare_sec; /* of a preparation; 0: there is none */
   uint64_t launches;
   bool cold, stopped; /* buffers rotated past the L2 cache; stopped early by stop_above */
   rt_ended ended;
@@ -190,13 +194,28 @@ typedef struct rt_contender {
   void (*hold)(void *self, bool hold); /* rt_loaded_hold; NULL: there is nothing to hold */
   bool blocks;                         /* rt_loaded_blocks: no graph can hold its launches */
   int (*finished)(void *self, err *e); /* rt_loaded_finished; NULL: it has no loops */
+  /* prepare -- before launches with other inputs. Up to n_copies of what it leaves are used in turn, as
+   * buffers are. It waits for the stream. NULL: there is nothing to prepare
+   *   out  *sec  the seconds that it took */
+  int (*prepare)(void *self, rt_stream s, const void *const *args, uint64_t n_copies, double *sec,
+                 err *e);
+  /* verify -- after a launch: is what was prepared as it was? `finding` is room on the device. NULL: yes
+   *   err  ERR_WRONG  what it is */
+  int (*verify)(void *self, rt_checker *k, rt_ptr finding, err *e);
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
 /* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only
  * three of a contender more than four times slower than the fastest; times[n] */
 int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,
                     const rt_timing *how, rt_times *times, err *e);
-/* rt_harness_check_contender -- as rt_harness_check */
+/* The same with any contender: as rt_harness_check_quick, _time, _energy. rt_harness_check_contender
+ * never leaves out cases */
 int rt_harness_check_contender(rt_harness *b, rt_contender c, rt_check *out, err *e);
+int rt_harness_check_contender_quick(rt_harness *b, rt_contender c, double stop_above,
+                                     rt_check *out, err *e);
+int rt_harness_time_contender(rt_harness *b, rt_contender c, const rt_timing *how, rt_times *out,
+                              err *e);
+int rt_harness_energy_contender(rt_harness *b, rt_contender c, const rt_meter *meter, double sec,
+                                double *joules, err *e);
 
 #endif

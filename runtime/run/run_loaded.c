@@ -43,8 +43,9 @@ static int constant(rt_loaded *l, uint64_t bits, operand *out, err *e) {
 
 static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, const gen_operand *o,
                    operand *out, err *e) {
-  if (o->from == GEN_FROM_ARG && l->n_loops) {
-    l->arg_nbytes[o->index] = (uint8_t)(o->nbytes ? o->nbytes : sizeof(rt_ptr));
+  const size_t at = o->from == GEN_FROM_PREPARED ? t->n_args + o->index : o->index;
+  if ((o->from == GEN_FROM_ARG || o->from == GEN_FROM_PREPARED) && l->n_loops) {
+    l->arg_nbytes[at] = (uint8_t)(o->nbytes ? o->nbytes : sizeof(rt_ptr));
   }
   if (o->from == GEN_FROM_VALUE) {
     return constant(l, o->bits, out, e);
@@ -63,7 +64,7 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
     *out = (operand){.from = WORKSPACE, .index = o->index};
     return 0;
   }
-  if (o->from == GEN_FROM_EXPECTED) { /* behind the arguments */
+  if (o->from == GEN_FROM_EXPECTED || o->from == GEN_FROM_PREPARED) { /* behind the arguments */
     *out = (operand){.from = ARGUMENT, .index = (uint32_t)t->n_args + o->index};
     return 0;
   }
@@ -336,17 +337,17 @@ static size_t count_loops(const gen_plan *plan) {
 }
 
 static int copy_loops(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
-  l->n_args = t->n_args;
+  l->n_args = t->n_args + t->n_prepared;
   if (l->n_args > LOADED_OPERANDS) {
-    return err_set(e, ERR_LIMIT, "%s has %zu arguments; at most %d", t->name, t->n_args,
+    return err_set(e, ERR_LIMIT, "%s has %zu arguments; at most %d", t->name, l->n_args,
                    LOADED_OPERANDS);
   }
   l->loops = ARENA_ARRAY(&l->memory, loaded_loop, count_loops(plan) + 1);
-  l->arg_nbytes = ARENA_ARRAY(&l->memory, uint8_t, t->n_args + 1);
+  l->arg_nbytes = ARENA_ARRAY(&l->memory, uint8_t, l->n_args + 1);
   if (!l->loops || !l->arg_nbytes) {
     return err_nomem(e);
   }
-  memset(l->arg_nbytes, 0, t->n_args + 1);
+  memset(l->arg_nbytes, 0, l->n_args + 1);
   for (size_t i = 0; i < plan->n; i++) {
     const gen_loop *from = plan->launches[i].loop;
     if (from && (!i || plan->launches[i - 1].loop != from)) {

@@ -49,6 +49,8 @@ for driver in host ahead graph; do
   timeout 60 $autotune check "$folder/connected.lua" n=1000 blocking=yes --config LOOP=$driver >"$folder/out" 2>&1
   grep -q "the first element of state" "$folder/out" || complain "a bound of $driver: $(cat "$folder/out")"
 done
+checked ell "rows=300 mean=5" "rows=1"
+refuses 2 "ell prepares buffers" "$autotune" export examples/ell.lua rows=300 --config ALG=ell --arch compute_90 --header "$folder/ell.h"
 
 checked heat "n=5000 steps=5" "n=2 steps=3" "n=1001 steps=0" "n=1001 steps=6"
 heat='

@@ -47,7 +47,7 @@ int bench_case_open_on(bench_case *x, const bench_place *place, const gen_proble
 
 void bench_case_close(bench_case *x) {
   for (size_t i = 0; i < x->n; i++) {
-    rt_loaded_free(x->e[i].loaded);
+    rt_candidate_clear(&x->e[i].candidate);
     peer_close(&x->e[i].peer);
   }
   rt_harness_free(x->buffers);
@@ -55,7 +55,7 @@ void bench_case_close(bench_case *x) {
   arena_clear(&x->memory);
 }
 
-static int load(bench_case *x, const gen_config *config, rt_loaded **out, err *e) {
+static int load(bench_case *x, const gen_config *config, rt_candidate *out, err *e) {
   const bench_place *at = x->place;
   auto_str source = {0};
   size_t body;
@@ -69,7 +69,7 @@ static int load(bench_case *x, const gen_config *config, rt_loaded **out, err *e
   TRY(rt_compile(at->compiler, &s, &x->memory, &image, e));
   TRY(gen_plan_make(x->g, config, &x->memory, &plan, e));
   const str *bytes = at->device->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  return rt_loaded_new(at->device, str_text(bytes), bytes->n, at->t, plan, out, e);
+  return rt_candidate_load(out, at->device, bytes, at->t, x->g, config, plan, e);
 }
 
 int bench_case_add(bench_case *x, const gen_config *config, const char *name, err *e) {
@@ -77,10 +77,10 @@ int bench_case_add(bench_case *x, const gen_config *config, const char *name, er
     return err_set(e, ERR_LIMIT, "more than %d contenders", BENCH_ENTRANTS);
   }
   bench_entrant *n = &x->e[x->n];
-  TRY(load(x, config, &n->loaded, e));
+  TRY(load(x, config, &n->candidate, e));
   n->config = *config;
   n->name = name;
-  n->contender = rt_loaded_contender(n->loaded);
+  n->contender = rt_candidate_contender(&n->candidate);
   x->n++;
   return 0;
 }
@@ -113,8 +113,8 @@ static int open_peer(bench_case *x, const peer_kind *k, bench_entrant *n, err *e
   }
   TRY(first_valid(x, k, &n->config, e));
   TRY(gen_config_words(x->g, &n->config, &words, e));
-  TRY(load(x, &n->config, &n->loaded, e));
-  n->peer = (peer){.contender = rt_loaded_contender(n->loaded), .loosest = 1};
+  TRY(load(x, &n->config, &n->candidate, e));
+  n->peer = (peer){.contender = rt_candidate_contender(&n->candidate), .loosest = 1};
   snprintf(n->peer.version, sizeof n->peer.version, "%s", str_text(&words));
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "compile.h"
 #include "peer.h"
+#include "run_candidate.h"
 
 typedef struct bench_place { /* shared by all cases; borrowed */
   gen_template *t;
@@ -20,7 +21,7 @@ void bench_place_close(bench_place *place);
 
 typedef struct bench_entrant {
   gen_config config;
-  rt_loaded *loaded;
+  rt_candidate candidate;
   peer peer;
   bool is_peer;
   const char *name; /* in messages */

@@ -44,6 +44,7 @@ int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
   gen_problem p;
   trial_forget(s);
   TRY(gen_problem_parse(s->t, text, &p, e));
+  s->uses = gen_uses(s->t, &p);
   TRY(rt_instance_new(s->t, &p, &s->device->info, &s->instance, e));
   if (!s->checker) {
     TRY(rt_checker_new(s->device, s->compiler, &s->checker, e));
@@ -56,9 +57,10 @@ int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
 }
 
 static int load(trial_state *s, const measure_image *image, arena *a, const gen_plan **plan,
-                rt_loaded **out, err *e) {
+                rt_candidate *out, err *e) {
+  const str bytes = {.p = (char *)image->bytes, .n = image->n};
   TRY(gen_plan_make(s->instance, &image->config, a, plan, e));
-  return rt_loaded_new(s->device, image->bytes, image->n, s->t, *plan, out, e);
+  return rt_candidate_load(out, s->device, &bytes, s->t, s->instance, &image->config, *plan, e);
 }
 
 static db_status status_of(int code) {
@@ -72,15 +74,15 @@ static db_status status_of(int code) {
 }
 
 /* A candidate far slower than the best is checked on one case only, a finalist on all. */
-static int check(trial_state *s, rt_loaded *l, double flops, double stop_above, double *error,
+static int check(trial_state *s, rt_candidate *l, double flops, double stop_above, double *error,
                  err *e) {
   rt_check found = {0};
   if (emulated_too_large(s->device, flops)) {
     *error = NAN; /* stored as unknown */
     return 0;
   }
-  int rc =
-      rt_harness_check_quick(s->buffers, l, s->device->info.modelled ? 0 : stop_above, &found, e);
+  int rc = rt_harness_check_contender_quick(s->buffers, rt_candidate_contender(l),
+                                            s->device->info.modelled ? 0 : stop_above, &found, e);
   *error = found.error;
   return rc;
 }
@@ -111,11 +113,12 @@ static void cool_down(uint32_t attempt) {
   nanosleep(&(struct timespec){(time_t)sec, (long)(1e9 * (sec - (double)(time_t)sec))}, NULL);
 }
 
-static int time_on_gpu(trial_state *s, rt_loaded *l, const rt_timing *how, measured *out) {
+static int time_on_gpu(trial_state *s, rt_candidate *l, const rt_timing *how, measured *out) {
   int rc;
   do {
     s->health[0] = (rt_health){0};
-    rc = rt_harness_time(s->buffers, l, how, &out->times, &out->why);
+    rc = rt_harness_time_contender(s->buffers, rt_candidate_contender(l), how, &out->times,
+                                   &out->why);
     if (s->nvml && s->health[0].clock_mhz > 0) {
       s->health[0].throttle |= rt_nvml_throttle(s->nvml);
     }
@@ -128,14 +131,19 @@ static int time_on_gpu(trial_state *s, rt_loaded *l, const rt_timing *how, measu
   return rc;
 }
 
-static int time_it(trial_state *s, rt_loaded *l, double flops, double stop_above, measured *out) {
-  const rt_timing how = {
-      .stop_above = stop_above, .replay = s->how.replay, .watch = look, .watcher = s};
+static int time_it(trial_state *s, rt_candidate *l, double flops, double stop_above,
+                   measured *out) {
+  const rt_timing how = {.stop_above = stop_above,
+                         .uses = s->uses,
+                         .replay = s->how.replay,
+                         .watch = look,
+                         .watcher = s};
   if (!s->device->info.modelled) {
     return time_on_gpu(s, l, &how, out);
   }
   emulated_model_begin(s->device, flops);
-  int rc = rt_harness_time(s->buffers, l, &how, &out->times, &out->why);
+  int rc = rt_harness_time_contender(s->buffers, rt_candidate_contender(l), &how, &out->times,
+                                     &out->why);
   emulated_model_end(s->device);
   return rc;
 }
@@ -144,9 +152,10 @@ static double joules(void *self) {
   return rt_nvml_joules(self);
 }
 
-static int measure_energy(trial_state *s, rt_loaded *l, double sec, measured *out) {
+static int measure_energy(trial_state *s, rt_candidate *l, double sec, measured *out) {
   const rt_meter meter = {joules, s->nvml};
-  return rt_harness_energy(s->buffers, l, &meter, sec, &out->energy_j, &out->why);
+  return rt_harness_energy_contender(s->buffers, rt_candidate_contender(l), &meter, sec,
+                                     &out->energy_j, &out->why);
 }
 
 static double lap(double *at) {
@@ -158,35 +167,35 @@ static double lap(double *at) {
 void trial_one(trial_state *s, const measure_image *image, double stop_above, double energy_above,
                measured *out) {
   auto_arena a = {0};
-  rt_loaded *l = NULL;
+  rt_candidate l = {0};
   const gen_plan *plan;
   double at = now_sec();
   int rc = load(s, image, &a, &plan, &l, &out->why);
   out->load_sec = lap(&at);
-  rc = rc ? rc : check(s, l, plan->flops, stop_above, &out->error, &out->why);
+  rc = rc ? rc : check(s, &l, plan->flops, stop_above, &out->error, &out->why);
   out->check_sec = lap(&at);
-  rc = rc ? rc : time_it(s, l, plan->flops, stop_above, out);
+  rc = rc ? rc : time_it(s, &l, plan->flops, stop_above, out);
   if (!rc && s->how.energy_sec > 0 && out->times.median <= energy_above) {
-    rc = measure_energy(s, l, s->how.energy_sec, out);
+    rc = measure_energy(s, &l, s->how.energy_sec, out);
   }
   out->time_sec = lap(&at);
   out->status = status_of(rc);
   out->dead = s->device->dead;
-  rt_loaded_free(l);
+  rt_candidate_clear(&l);
   out->load_sec += lap(&at); /* unloading */
 }
 
 /* ---- finals --------------------------------------------------------------------------------- */
 
 typedef struct final { /* the candidates that load and are correct */
-  rt_loaded **loaded;
+  rt_candidate *loaded;
   rt_contender *contenders;
   rt_times *times;
   size_t *which, n;
 } final;
 
 static bool final_room(final *f, size_t n, arena *a) {
-  f->loaded = ARENA_ARRAY(a, rt_loaded *, n + 1);
+  f->loaded = ARENA_ARRAY(a, rt_candidate, n + 1);
   f->contenders = ARENA_ARRAY(a, rt_contender, n + 1);
   f->times = ARENA_ARRAY(a, rt_times, n + 1);
   f->which = ARENA_ARRAY(a, size_t, n + 1);
@@ -199,17 +208,18 @@ static void enter(trial_state *s, final *f, const measure_image *image, size_t i
   const gen_plan *plan;
   rt_check found;
   int rc = load(s, image, a, &plan, &f->loaded[i], &out->why);
-  rc = rc ? rc : rt_harness_check(s->buffers, f->loaded[i], &found, &out->why);
+  const rt_contender who = rc ? (rt_contender){0} : rt_candidate_contender(&f->loaded[i]);
+  rc = rc ? rc : rt_harness_check_contender(s->buffers, who, &found, &out->why);
   out->status = status_of(rc);
   if (!rc) {
     out->error = found.error;
     f->which[f->n] = i;
-    f->contenders[f->n++] = rt_loaded_contender(f->loaded[i]);
+    f->contenders[f->n++] = who;
   }
 }
 
 static int run_final(trial_state *s, final *f, size_t rounds, uint32_t *retaken, err *e) {
-  const rt_timing how = {.replay = s->how.replay, .watch = look, .watcher = s};
+  const rt_timing how = {.uses = s->uses, .replay = s->how.replay, .watch = look, .watcher = s};
   int rc;
   do {
     memset(s->health, 0, sizeof s->health);
@@ -256,7 +266,7 @@ static rt_kind kind_of(unsigned kinds, size_t draw) {
 }
 
 static int time_draw(trial_state *s, const final *f, rt_times *times, err *e) {
-  const rt_timing how = {.replay = s->how.replay};
+  const rt_timing how = {.uses = s->uses, .replay = s->how.replay};
   return rt_harness_race(s->buffers, f->contenders, f->n, DRAW_ROUNDS, &how, times, e);
 }
 
@@ -320,12 +330,12 @@ void trial_race(trial_state *s, const measure_image *images, size_t n, size_t ro
     m->retaken = retaken;
     m->why = why;
     if (!rc && s->how.energy_sec > 0) {
-      rc = measure_energy(s, f.loaded[f.which[i]], ENERGY_FINAL * s->how.energy_sec, m);
+      rc = measure_energy(s, &f.loaded[f.which[i]], ENERGY_FINAL * s->how.energy_sec, m);
     }
     m->status = status_of(rc);
   }
   for (size_t i = 0; i < n; i++) {
     out[i].dead = s->device->dead;
-    rt_loaded_free(f.loaded[i]);
+    rt_candidate_clear(&f.loaded[i]);
   }
 }

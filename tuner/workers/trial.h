@@ -6,6 +6,7 @@
 #define TUNE_TRIAL_H
 
 #include "measured.h"
+#include "run_candidate.h"
 #include "run_captured.h"
 
 typedef struct trial_state { /* the state of the measuring process */
@@ -16,6 +17,7 @@ typedef struct trial_state { /* the state of the measuring process */
   gen_instance *instance;
   rt_captured data; /* recorded from a program's calls, of this problem */
   rt_harness *buffers;
+  double uses; /* gen_uses */
   measure_how how;
   rt_nvml *nvml; /* NULL: nothing to read */
   rt_health health[MEASURE_RACERS];

@@ -378,12 +378,12 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",      "version",      "brief",     "cite",       "problem",   "args",
-      "call",      "call_require", "space",     "algorithms", "order",     "derive",
-      "require",   "default",      "base",      "untuned",    "workspace", "stages",
-      "options",   "macros",       "plain",     "include",    "replace",   "source",
-      "reference", "cases",        "tolerance", "flops",      "bytes",     "metrics",
-      "sizes",     "kinds",        "textbook",  "checks",     "matrix",    NULL};
+      "name",         "version", "brief",      "cite",      "problem",  "args",      "call",
+      "call_require", "space",   "algorithms", "order",     "derive",   "require",   "default",
+      "base",         "untuned", "workspace",  "stages",    "options",  "macros",    "plain",
+      "include",      "replace", "source",     "reference", "cases",    "tolerance", "flops",
+      "bytes",        "metrics", "sizes",      "kinds",     "textbook", "checks",    "matrix",
+      "prepare",      NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -398,6 +398,7 @@ void gen_read(tmpl *t) {
   gen_read_call(&r);
   read_macros(&r);
   read_plain(&r);
+  gen_read_prepare(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
   t->pub.n_workspaces = t->program.n_workspaces;
   t->has_checks = gen_enter(&r, "checks");

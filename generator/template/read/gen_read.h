@@ -24,6 +24,8 @@ void gen_read_valid(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule);
 void gen_read_fill(gen_reader *r, gen_arg_rule *rule);
 /* gen_read_program -- workspace, stages and source of the table here, in gen_read_stages.c */
 void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds);
+/* gen_read_prepare -- the key `prepare`, of the template or of its algorithms (gen_read_prepare.c) */
+void gen_read_prepare(gen_reader *r);
 /* gen_read_source -- the key of that name, in gen_read_source.c */
 void gen_read_source(gen_reader *r, const gen_algorithm *of, gen_device_code *code);
 /* gen_read_reference -- the same, of the reference's table, which has nothing else */

@@ -2,11 +2,6 @@
 #define _GNU_SOURCE
 #include "gen_read_operands.h"
 
-static gen_element element_of(gen_scope *s, const gen_stage_operand *o) {
-  return o->from == GEN_FROM_ARG ? s->r->t->args[o->index].element
-                                 : s->program->workspaces[o->index].element;
-}
-
 /* { "x", "y" }, which exchange their places after each iteration */
 static void read_swap(gen_scope *s, gen_stage_operand pair[2]) {
   gen_reader *r = s->r;
@@ -25,7 +20,7 @@ static void read_swap(gen_scope *s, gen_stage_operand pair[2]) {
     }
     gen_leave(r);
   }
-  const gen_element a = element_of(s, &pair[0]), b = element_of(s, &pair[1]);
+  const gen_element a = gen_operand_element(s, &pair[0]), b = gen_operand_element(s, &pair[1]);
   if (a.field != b.field || (a.field < 0 && a.type != b.type)) {
     gen_bad(r, "swap exchanges buffers of one type");
   }
@@ -69,8 +64,8 @@ static void read_word(gen_scope *s, gen_stage_loop *loop) {
   gen_reader *r = s->r;
   gen_need(r, "while_word");
   loop->word = gen_operand_find(s, gen_text(r, "while_word"));
-  if (loop->word.from != GEN_FROM_WORKSPACE || element_of(s, &loop->word).field >= 0 ||
-      element_of(s, &loop->word).type != DTYPE_u32) {
+  if (loop->word.from != GEN_FROM_WORKSPACE || gen_operand_element(s, &loop->word).field >= 0 ||
+      gen_operand_element(s, &loop->word).type != DTYPE_u32) {
     gen_bad(r, "while_word names a workspace of two or more u32, { \"%s\", \"u32\", 2 }",
             gen_text(r, "while_word"));
   }

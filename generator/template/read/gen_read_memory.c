@@ -5,12 +5,13 @@
 
 static bool can_be_set(gen_scope *s, const gen_stage_operand *o) {
   gen_dir dir = o->from == GEN_FROM_ARG ? s->r->t->pub.args[o->index].dir : GEN_INOUT;
-  return dir == GEN_OUT || dir == GEN_INOUT;
+  return o->from == GEN_FROM_PREPARED ? s->in_prepare : dir == GEN_OUT || dir == GEN_INOUT;
 }
 
 /* { memset = "y", value = 0, nbytes = "4 * n" } */
 static void read_memset(gen_scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"memset", "value", "nbytes", "when", "stream", "after", NULL};
+  static const char *const keys[] = {"memset", "value", "nbytes",      "when",
+                                     "stream", "after", "values_only", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "memset");
@@ -31,8 +32,8 @@ static void read_memset(gen_scope *s, gen_stage *stage) {
 
 /* { constant = "filter", from = "weights", nbytes = "4 * size" }, and where in them: at, from_at */
 static void read_constant(gen_scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"constant", "from",   "nbytes", "at", "from_at",
-                                     "when",     "stream", "after",  NULL};
+  static const char *const keys[] = {"constant", "from",   "nbytes", "at",          "from_at",
+                                     "when",     "stream", "after",  "values_only", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "constant");
@@ -71,8 +72,8 @@ static gen_stage_operand read_buffer(gen_scope *s, const char *key) {
 
 /* { copy = "y", from = "x", nbytes = "4 * n" }, and where in them: at = 0, from_at = "4 * n" */
 static void read_copy(gen_scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"copy", "from",   "nbytes", "at", "from_at",
-                                     "when", "stream", "after",  NULL};
+  static const char *const keys[] = {"copy", "from",   "nbytes", "at",          "from_at",
+                                     "when", "stream", "after",  "values_only", NULL};
   gen_reader *r = s->r;
   gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 2);
   gen_keys(r, keys);

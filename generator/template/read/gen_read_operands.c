@@ -21,7 +21,26 @@ bool gen_workspace_find(const gen_program *p, const char *name, uint32_t *index)
   return false;
 }
 
-/* An argument or workspace by its name. */
+/* Launches see what is kept, the preparation sees its scratch, too. */
+static bool find_prepared(const gen_scope *s, const char *name, uint32_t *index) {
+  const tmpl *t = s->r->t;
+  const bool sees = s->in_prepare || s->program == &t->program;
+  for (size_t i = 0; sees && i < t->pub.n_prepared; i++) {
+    if ((s->in_prepare || t->pub.prepared[i].kept) && !strcmp(t->pub.prepared[i].name, name)) {
+      *index = (uint32_t)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+gen_element gen_operand_element(const gen_scope *s, const gen_stage_operand *o) {
+  return o->from == GEN_FROM_ARG        ? s->r->t->args[o->index].element
+         : o->from == GEN_FROM_PREPARED ? s->r->t->prepare.buffers[o->index].element
+                                        : s->program->workspaces[o->index].element;
+}
+
+/* An argument, a workspace or what was prepared, by its name. */
 gen_stage_operand gen_operand_find(gen_scope *s, const char *name) {
   const gen_template *t = &s->r->t->pub;
   gen_stage_operand o = {.from = GEN_FROM_ARG};
@@ -32,13 +51,25 @@ gen_stage_operand gen_operand_find(gen_scope *s, const char *name) {
   if (gen_workspace_find(s->program, name, &o.index)) {
     return o;
   }
-  const char *names[128];
+  o.from = GEN_FROM_PREPARED;
+  if (find_prepared(s, name, &o.index)) {
+    return o;
+  }
+  const char *names[160];
   size_t n = 0;
   for (size_t i = 0; i < t->n_args; i++) {
     names[n++] = t->args[i].name;
   }
   for (size_t i = 0; i < s->program->n_workspaces; i++) {
     names[n++] = s->program->workspaces[i].name;
+  }
+  for (size_t i = 0; i < t->n_prepared; i++) {
+    names[n++] = t->prepared[i].name;
+    if (!strcmp(t->prepared[i].name, name)) {
+      gen_bad(s->r, "'%s' is %s", name,
+              t->prepared[i].kept ? "of the preparation, which the reference does not see"
+                                  : "scratch of the preparation; launches take its outputs");
+    }
   }
   gen_bad(s->r, "there is no argument or workspace '%s'%s", name,
           gen_suggestion(name, names, n).text);
@@ -115,7 +146,7 @@ static gen_stage_operand find_buffer(gen_scope *s, const char *what, gen_element
     gen_bad(s->r, "'%s' is a scalar; a %s is in a buffer or workspace",
             s->r->t->pub.args[o.index].name, what);
   }
-  *element = is_arg ? s->r->t->args[o.index].element : s->program->workspaces[o.index].element;
+  *element = gen_operand_element(s, &o);
   return o;
 }
 

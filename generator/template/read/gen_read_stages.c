@@ -114,7 +114,8 @@ static void read_work(scope *s, gen_stage *stage) {
 static void read_launch(scope *s, gen_stage *stage) {
   static const char *const keys[] = {"kernel", "instance", "grid",  "block",       "smem",
                                      "when",   "overlap",  "early", "cooperative", "args",
-                                     "work",   "stream",   "after", "pool",        NULL};
+                                     "work",   "stream",   "after", "pool",        "values_only",
+                                     NULL};
   gen_reader *r = s->r;
   if (!s->is_check) {
     gen_keys(r, keys);
@@ -168,6 +169,18 @@ static const gen_expr *read_when(scope *s) {
   return x;
 }
 
+static void read_values_only(scope *s, gen_stage *stage) {
+  gen_reader *r = s->r;
+  if (!gen_enter(r, "values_only")) {
+    return;
+  }
+  if (!s->in_prepare || !lua_isboolean(r->L, -1)) {
+    gen_bad(r, "values_only is true or false, of a stage of 'prepare'");
+  }
+  stage->values_only = lua_toboolean(r->L, -1);
+  gen_leave(r);
+}
+
 static void read_stage(scope *s, gen_stage *stage) {
   gen_reader *r = s->r;
   if (!gen_is_table(r)) {
@@ -178,6 +191,10 @@ static void read_stage(scope *s, gen_stage *stage) {
   stage->at = gen_here(r);
   stage->loop = s->loop;
   stage->when = read_when(s);
+  if (gen_count_stage_read(s, stage)) {
+    return;
+  }
+  read_values_only(s, stage);
   if (!gen_memory_read(s, stage)) {
     read_launch(s, stage);
   }
@@ -244,7 +261,7 @@ static size_t count_list(gen_reader *r) {
 }
 
 /* Behind those that are there already. */
-static void read_stages(scope *s) {
+void gen_stages_read(scope *s) {
   gen_reader *r = s->r;
   gen_program *p = s->program;
   gen_part_need(r, s->of, "stages");
@@ -276,7 +293,7 @@ static void read_stages_of(scope *s, const gen_algorithm *of) {
   if (!has_part(s, "stages")) {
     s->of = &common;
   }
-  read_stages(s);
+  gen_stages_read(s);
   s->of = of;
 }
 
@@ -291,10 +308,13 @@ static void read_source_of(scope *s, const gen_algorithm *of, gen_device_code *c
 
 static void read_algorithms(scope *s, gen_workspace *w) {
   const tmpl *t = s->r->t;
+  const unsigned kinds = s->kinds;
   for (size_t i = 0; i < t->n_algorithms; i++) {
     s->of = &t->algorithms[i];
+    s->kinds = kinds & ~(unsigned)GEN_SYMBOL_COUNT;
     read_workspaces(s, w);
   }
+  s->kinds = kinds;
   for (size_t i = 0; i < t->n_algorithms; i++) {
     read_stages_of(s, &t->algorithms[i]);
     read_source_of(s, &t->algorithms[i], &s->program->codes[i]);
@@ -350,11 +370,12 @@ static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n
       n_algorithms ? n_algorithms : 1; /* once they are there: closing frees what they hold */
   read_flags(r, p, kinds);
   read_workspaces(&s, w);
+  s.kinds |= p == &r->t->program ? GEN_SYMBOL_COUNT : 0;
   if (n_algorithms) {
     read_algorithms(&s, w);
   } else {
     if (p != &r->t->reference || has_part(&s, "stages") || !r->t->has_checks) {
-      read_stages(&s);
+      gen_stages_read(&s);
     }
     gen_read_source(r, s.of, &p->codes[0]);
   }
@@ -369,7 +390,7 @@ void gen_read_check(gen_reader *r, gen_program *p, unsigned kinds) {
   p->workspaces = w;
   read_workspaces(&s, w);
   if (gen_has_entry(r, "stages")) {
-    read_stages(&s);
+    gen_stages_read(&s);
     return;
   }
   gen_stage *stage = GEN_MAKE(r, gen_stage, 1);

@@ -17,12 +17,15 @@ static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
                        : state & BYTE_CONST && access != ACCESS_READ ? EMU_READ_ONLY
                                                                      : EMU_GLOBAL_UNINIT;
   emu_heap_describe(w->launch->heap, address + (uint64_t)i, &text);
-  int rc =
-      emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
-                  access == ACCESS_READ    ? "reads"
-                  : access == ACCESS_WRITE ? "writes"
-                                           : "atomically updates",
-                  n, check == EMU_GLOBAL_UNINIT ? " that were never written" : "", str_text(&text));
+  int rc = emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
+                       access == ACCESS_READ    ? "reads"
+                       : access == ACCESS_WRITE ? "writes"
+                                                : "atomically updates",
+                       n,
+                       check == EMU_GLOBAL_UNINIT ? " that were never written"
+                       : check == EMU_READ_ONLY   ? " that are read-only for this launch"
+                                                  : "",
+                       str_text(&text));
   str_clear(&text);
   return rc;
 }

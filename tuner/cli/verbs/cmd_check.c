@@ -7,7 +7,7 @@
 #include "emu.h"
 #include "json_writer.h"
 #include "print.h"
-#include "run.h"
+#include "run_candidate.h"
 #include "verbs.h"
 
 typedef struct checker {
@@ -26,14 +26,14 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
   size_t body;
   auto_image image = {0};
   const gen_plan *plan;
-  rt_loaded *loaded = NULL;
+  rt_candidate candidate = {0};
   auto_arena a = {0};
   int rc = cli_kernel_compile(x->c, &x->k, config, x->compiler, false, &source, &body, &image, e);
   rc = rc ? rc : gen_plan_make(x->k.g, config, &a, &plan, e);
   const str *bytes = x->k.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  rc = rc ? rc : rt_loaded_new(x->k.device, str_text(bytes), bytes->n, x->k.t, plan, &loaded, e);
-  rc = rc ? rc : rt_harness_check(x->bench, loaded, check, e);
-  rt_loaded_free(loaded);
+  rc = rc ? rc : rt_candidate_load(&candidate, x->k.device, bytes, x->k.t, x->k.g, config, plan, e);
+  rc = rc ? rc : rt_harness_check_contender(x->bench, rt_candidate_contender(&candidate), check, e);
+  rt_candidate_clear(&candidate);
   return rc;
 }
 

@@ -115,7 +115,7 @@ static int list_points(study *x, err *e) {
 
 static void drop(bench_case *x) {
   for (size_t i = 0; i < x->n; i++) {
-    rt_loaded_free(x->e[i].loaded);
+    rt_candidate_clear(&x->e[i].candidate);
   }
   x->n = 0;
 }
@@ -127,7 +127,7 @@ static int measure(study *x, const gen_config *c, double *sec, err *e) {
   TRY(bench_case_add(to, c, "a point", e));
   int rc = emulated_too_large(d, to->flops) ? 0 : bench_case_check_one(to, &to->e[0], e);
   emulated_model_begin(d, to->flops);
-  rc = rc ? rc : rt_harness_time(to->buffers, to->e[0].loaded, &x->how, &times, e);
+  rc = rc ? rc : rt_harness_time_contender(to->buffers, to->e[0].contender, &x->how, &times, e);
   emulated_model_end(d);
   *sec = rc ? 0 : times.median;
   return rc;
@@ -145,7 +145,7 @@ static int count_launch(study *x, const gen_plan *plan, size_t i, joint_point *p
   launch.loop = NULL;
   one.launches = &launch;
   one.n = 1;
-  TRY(rt_loaded_new_from(in->e[0].loaded, x->counting.t, &one, &loaded, e));
+  TRY(rt_loaded_new_from(in->e[0].candidate.loaded, x->counting.t, &one, &loaded, e));
   const int rc = rt_harness_time(in->buffers, loaded, &x->how, &times, e);
   rt_emu_last_stats(x->counting.device, &stats);
   rt_loaded_free(loaded);
