@@ -165,5 +165,5 @@ static int finished_contender(void *self, err *e) {
 }
 
 rt_contender rt_loaded_contender(rt_loaded *l) {
-  return (rt_contender){launch_contender, l, hold_contender, l->blocks, finished_contender};
+  return (rt_contender){launch_contender, l, hold_contender, l && l->blocks, finished_contender};
 }
