@@ -51,6 +51,8 @@ conv1d cudnn
 conv2d cudnn
 conv3d cudnn
 julia textbook
+bezier textbook
+quadtree textbook
 coulomb textbook
 stencil textbook
 '

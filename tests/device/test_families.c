@@ -6,9 +6,9 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(box_blur) X(cmp_mu) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(fhd)   \
+  X(argmax) X(bezier) X(box_blur) X(cmp_mu) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(fhd)   \
   X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(mri_q)            \
-  X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
+  X(quadtree) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
   X(segmented_scan) X(segmented_sort) X(sgemm) X(spmv) X(stencil) X(transpose) X(vector_add)
 /* clang-format on */
 
@@ -39,6 +39,10 @@ static const struct {
     {"argmax", "n=0"},
     {"argmax", "n=2^36 op=min dtype=f64 align=1"},
     {"reduce", "n=2^36 op=product dtype=bf16 align=1 reproducible=run"},
+    {"bezier", "curves=0"},
+    {"bezier", "curves=2^26 max_points=2^12 align=1"},
+    {"quadtree", "n=0 max_depth=0"},
+    {"quadtree", "n=2^28 min_points=1 max_depth=15"},
     {"reduce", "n=0"},
     {"reduce", "n=2^36 op=min dtype=f64"},
     {"reduce", "n=5 align=1"},

@@ -214,6 +214,48 @@ CONTEXT_TEST(coulomb_computes) {
           tuned_coulomb(f->ctx, NULL, 4, 1, 1, 0, 1, 0, 0, 2, from, 3, 0, to, &f->err));
 }
 
+/* An arch of five points, a curve that is one point, and one that is too short for its curvature. */
+CONTEXT_TEST(bezier_computes) {
+  static const float control[] = {0, 0, 1, 2, 2, 0, 3, 3, 3, 3, 3, 3, 1, 1, 9, 9, 1, 1};
+  static const float arch[] = {0, 0, 0.5f, 0.75f, 1, 1, 1.5f, 0.75f, 2, 0};
+  float points[30] = {0}, room[8] = {0};
+  int64_t starts[4];
+  float *from = vector_new(f, control, 18), *to = vector_new(f, points, 30);
+  int64_t *begin = (int64_t *)vector_new(f, room, 8);
+  OK(f, tuned_bezier(f->ctx, NULL, 3, from, 5, to, begin, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, points, to, sizeof points, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, starts, begin, sizeof starts, &f->err));
+  assert_true(starts[0] == 0 && starts[1] == 5 && starts[2] == 9 && starts[3] == 14);
+  for (int i = 0; i < 28; i++) {
+    const float exact = i < 10 ? arch[i] : i < 18 ? 3 : i / 2 == 9 || i / 2 == 13 ? 1 : points[i];
+    assert_true(fabsf(points[i] - exact) < 1e-6f);
+  }
+}
+
+/* Points on the lines between quadrants belong to the right and the upper one; a NaN is refused. */
+CONTEXT_TEST(quadtree_computes) {
+  static const int32_t expected[5][3] = {{1, 0, 4}, {4, 0, 1}, {5, 1, 0}, {6, 1, 1}, {7, 2, 2}};
+  float xs[] = {0.5f, 0.25f, 0.75f, 0}, ys[] = {0.5f, 0.25f, 2, 0.5f}, room[20] = {0};
+  int32_t nodes[20], count, order[4];
+  float *x = vector_new(f, xs, 4), *y = vector_new(f, ys, 4);
+  int32_t *tree = (int32_t *)vector_new(f, room, 20), *n = (int32_t *)vector_new(f, room, 1),
+          *who = (int32_t *)vector_new(f, room, 4);
+  OK(f, tuned_quadtree(f->ctx, NULL, 4, x, y, 2, 1, 0, 0, 1, 1, tree, n, who, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, nodes, tree, sizeof nodes, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &count, n, sizeof count, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, order, who, sizeof order, &f->err));
+  assert_true(count == 5 && nodes[3] == 1 && order[0] == 1 && order[1] == 3);
+  assert_true(order[2] + order[3] == 2);
+  for (int i = 0; i < 5; i++) {
+    assert_memory_equal(&nodes[4 * i], expected[i], sizeof expected[i]);
+  }
+  xs[2] = NAN;
+  OK(f, tuned_copy_to_device(f->ctx, x, xs, sizeof xs, &f->err));
+  OK(f, tuned_quadtree(f->ctx, NULL, 4, x, y, 2, 1, 0, 0, 1, 1, tree, n, who, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &count, n, sizeof count, &f->err));
+  assert_int_equal(count, -1);
+}
+
 /* Values of 4 and 8 bytes are read whole. */
 CONTEXT_TEST(values_of_merges_are_aligned) {
   enum { N = 64 };

@@ -149,7 +149,7 @@ const cli_verb cli_verbs[] = {
      "  cudnn        cuDNN, the algorithm that it finds fastest: conv1d, conv2d, conv3d\n"
      "  cudnn-tf32   the same, allowed to round to TF32\n"
      "  cusparse     cuSPARSE, the fastest of its algorithms for CSR, COO and sliced ELL: spmv\n"
-     "  textbook     our kernel as a textbook prints it: box_blur, coulomb, fhd, julia, ...\n"
+     "  textbook     our kernel as a textbook prints it: bezier, box_blur, coulomb, ...\n"
      "A peer's results are compared like ours: one that computes something else is refused.\n"
      "Launches follow each other in a stream, as in a program: below some ten microseconds, the\n"
      "time of a library is mostly the host's time in its calls. --timing graph excludes it.\n\n"

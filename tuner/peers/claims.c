@@ -2,6 +2,7 @@
 #include "claims.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json_writer.h"
@@ -47,7 +48,9 @@ static int read_sides(const reader *r, char *sides, const char *common, claim *c
   c->even = *sign == '~';
   *sign = 0;
   c->one_part = trim(sides);
-  c->other_part = trim(sign + 1);
+  char *rest = sign + 1;
+  c->least = c->even ? 0 : strtod(sign + 1, &rest);
+  c->other_part = trim(rest);
   if (!c->one_part[0] || !c->other_part[0] || strchr(c->one_part, ' ') ||
       strchr(c->other_part, ' ')) {
     return wrong(r, "a configuration is NAME=VALUE,... without spaces", e);

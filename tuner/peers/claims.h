@@ -7,7 +7,7 @@
  *
  * THIS and THAT are the parts in which two configurations differ, NAME=VALUE,...; COMMON is their
  * common part. Other parameters take the template's default. The claim is that THIS is faster; with
- * ~ in place of >, that it is no faster. */
+ * > 20, that it is at least 20 times as fast; with ~ in place of >, that it is no faster. */
 #ifndef TUNE_CLAIMS_H
 #define TUNE_CLAIMS_H
 

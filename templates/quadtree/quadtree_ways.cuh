@@ -1,0 +1,45 @@
+// quadtree_ways.cuh -- the first launch: the way of each point, and the root.
+#pragma once
+#include "quadtree_cells.cuh"
+
+// `second` gets the numbers of points (PAIRS), or the counts of each pass's digits, 256 a pass.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    quadtree_ways(int n, const float *__restrict__ x, const float *__restrict__ y, int max_depth,
+                  float left, float bottom, float width, float height, unsigned *__restrict__ ways,
+                  unsigned *__restrict__ second, unsigned *bad, int *nodes, int *node_count,
+                  unsigned *level_counts) {
+  __shared__ unsigned counts[DIGITS > 0 ? 256 * DIGITS : 1];
+  const quad_box box = {left, bottom, width, height};
+  const int stride = (int)gridDim.x * BLOCK;
+  if constexpr (DIGITS > 0) {
+    for (int i = threadIdx.x; i < 256 * DIGITS; i += BLOCK) counts[i] = 0;
+    __syncthreads();
+  }
+  bool is_bad = false;
+  for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < n; i += stride) {
+    const float px = x[i], py = y[i];
+    is_bad |= !(px == px && py == py);
+    const unsigned way = quad_way(px, py, box, max_depth);
+    ways[i] = way;
+    if constexpr (PAIRS) {
+      second[i] = (unsigned)i;
+    } else {
+#pragma unroll
+      for (int p = 0; p < DIGITS; p++) {
+        if (8 * p < 2 * max_depth || p == 0) atomicAdd(&counts[256 * p + (way >> 8 * p & 255)], 1u);
+      }
+    }
+  }
+  if (is_bad) *bad = 1;
+  if constexpr (DIGITS > 0) {
+    __syncthreads();
+    for (int i = threadIdx.x; i < 256 * DIGITS; i += BLOCK) {
+      if (counts[i]) atomicAdd(&second[i], counts[i]);
+    }
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    quad_put(nodes, 0, {1, 0, n, -1});
+    *node_count = 1;
+    level_counts[0] = 1;
+  }
+}
