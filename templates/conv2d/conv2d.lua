@@ -98,13 +98,18 @@ local REGISTER = {
   space = {
     { "SUMS", { "slide", "stay", "whole" },
       "sums of all results that a row is part of slide through registers, or OUT_Y stay; whole: without a loop" },
+    { "LOCKSTEP", { 0, 1 }, "1: a barrier before each row, so that the warps of a block fetch the same instructions",
+      when = "SUMS ~= 'whole'" },
+    { "ENDS", { "exact", "all" },
+      "taps that the first and last 2 ry rows of a thread are multiplied with: those of its results, or all",
+      when = "SUMS == 'slide'" },
   },
   derive = {
     { "SUMS_ROWS", "sel(SUMS == 'slide', 2 * ry + 1, OUT_Y)" },
     { "FETCHES", "SUMS == 'whole' and PREFETCH == 1" },
     { "AHEAD", "dev_sms * max(1, 896 // (BLOCK_X * BLOCK_Y))" }, -- blocks that are there at a time, of 72 registers
   },
-  default = { SUMS = "slide" },
+  default = { SUMS = "slide", LOCKSTEP = 0, ENDS = "exact" },
   require = { WHOLE,
     { "sums and a row exceed the registers",
       "(SUMS_ROWS * OUT_X + sel(SUMS == 'whole', 1, 1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
@@ -274,7 +279,7 @@ return {
     { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x", when = STRICT },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y", when = STRICT },
     { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x", when = STRICT },
-    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256 }, "and along y", when = STRICT },
+    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 }, "and along y", when = STRICT },
     { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter; with ALG=register and separable rows loaded together",
       when = STRICT },
     { "PAD", { 0, 1 }, "elements between rows of a tile in shared memory",

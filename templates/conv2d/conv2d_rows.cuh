@@ -48,13 +48,16 @@ struct columns {
     const stored *from = of.x + row * of.ldx;
     if (inside) {
       v = whole(from);
-    } else {
-#pragma unroll
+    } else {  // (An array in local memory, not registers for many addresses.)
+      number each[ELEMENTS];
+#pragma unroll 1
       for (int i = 0; i < ELEMENTS; i++) {
         const int column =
             i < SHIFT || i >= SHIFT + OUT_X + 2 * RX ? NOTHING : border_index(first + i, of.nx);
-        v.e[i] = column < 0 ? number() : type::widen(read(from + column));
+        each[i] = column < 0 ? number() : type::widen(read(from + column));
       }
+#pragma unroll
+      for (int i = 0; i < ELEMENTS; i++) v.e[i] = each[i];
     }
     return v;
   }
@@ -116,10 +119,10 @@ __device__ __forceinline__ void march_through(const columns &in, int top, int n,
 }
 
 // Calls step(s, row) for each of n rows from `top` on; UNROLL rows are loaded at a time, PREFETCH times ahead. The
-// middle of an image has code of its own, unless it has many FMAs.
-template <typename Step>
+// middle of an image has code of its own, unless it has many FMAs or threads go TOGETHER.
+template <bool TOGETHER, typename Step>
 __device__ __forceinline__ void march(const columns &in, int top, int n, const Step &step) {
-  if (TAPS <= 49 && in.inside && top >= 0 && top + n <= in.of.ny) {
+  if (TAPS <= 49 && !TOGETHER && in.inside && top >= 0 && top + n <= in.of.ny) {
     march_through<true>(in, top, n, step);
   } else {
     march_through<false>(in, top, n, step);

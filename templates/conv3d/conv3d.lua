@@ -207,9 +207,14 @@ local SMALL, LARGE = FULL .. " and MX * MY * MZ < 2^21", FULL .. " and MX * MY *
 march_whole(SMALL .. " and TAPS <= 27", { FILTER = "global", BLOCK_Y = 4, OUT_Y = 2, PREFETCH = 2, RESIDENT = 4 })
 march(SMALL .. " and TAPS <= 343",
   { FILTER = "shared", BLOCK_Y = 4, OUT_Y = 2, UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
+march_whole(LARGE .. " and TAPS <= 27", { FILTER = "shared", BLOCK_X = 32, BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 2 })
 march_whole(LARGE .. " and TAPS <= 27", { FILTER = "constant", BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 3, RESIDENT = 2 })
+march_whole(FULL .. " and MX * MY * MZ >= 2^26 and TAPS <= 125",
+  { FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 2 })
 march_whole(LARGE .. " and TAPS <= 125",
   { FILTER = "constant", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 4, PREFETCH = 2, RESIDENT = 3 })
+march(FULL .. " and MX * MY * MZ >= 2^26 and TAPS <= 343", { FILTER = "shared", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 4,
+  UNROLL = 1, PREFETCH = 1, RESIDENT = 2 })
 march(LARGE .. " and TAPS <= 343", { FILTER = "shared", BLOCK_X = 16, BLOCK_Y = 8, OUT_Y = 2,
   UNROLL = 1, PREFETCH = 2, RESIDENT = 4 })
 for _, out in ipairs { 4, 2, 1 } do
@@ -300,6 +305,9 @@ return {
     { "RESIDENT", { 1, 2, 3, 4, 6 }, "blocks of a multiprocessor at least", when = MARCHES },
     { "Z_DEPTH", { 0, 16, 32, 64, 128, 256 }, "planes of a block's part; 0: as suit the device", when = MARCHES },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES },
+    { "ENDS", { "exact", "all" },
+      "taps that the first and last 2 rz planes of a part are multiplied with: those of its results, or all",
+      when = "ALG == 'register'" },
   },
 
   derive = {
@@ -341,7 +349,8 @@ return {
   },
 
   default = { ALG = "basic", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4, BLOCK_Z = 1, OUT_X = 1, OUT_Y = 1,
-    UNROLL = 1, PAD = 0, READ = "plain", VEC = 1, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, STORE = "plain" },
+    UNROLL = 1, PAD = 0, READ = "plain", VEC = 1, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, STORE = "plain",
+    ENDS = "exact" },
   untuned = SUGGESTED,
   workspace = {
     { "kept", "ftype", "sel(COPIED, TAPS, 0)" },

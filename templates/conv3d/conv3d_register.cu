@@ -109,7 +109,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
   convolve(from, {mx, my, mz, y, ldy}, depth, reinterpret_cast<stored *>(memory),
            [&](const stored *plane, window &w, int first, int n) {
              // (Sums of results that are not the block's are not stored.)
-             if (!KEPT && DEEP > 1 && (first < 0 || first + 2 * RZ >= n)) {
+             if (!KEPT && DEEP > 1 && ENDS == ENDS_exact && (first < 0 || first + 2 * RZ >= n)) {
                add_rows<false, 1>(plane, w, taps, first, n);
              } else if constexpr (WHOLE) {
                add_whole(plane, w, taps);

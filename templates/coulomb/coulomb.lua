@@ -187,7 +187,7 @@ for _, points in ipairs { 8, 4, 2 } do
       points * 2^21, divides(points, axis))
     local function lines(condition, block, fill, mixed, finish)
       suggest(when .. condition, { ALG = "coarse", AXIS = axis, POINTS = points,
-        PLACE = axis == "x" and "apart" or "adjacent", UNROLL = 16 // points, MAP = "flat", ATOMS = "shared",
+        PLACE = axis == "x" and "apart" or "adjacent", UNROLL = 32 // points, MAP = "flat", ATOMS = "shared",
         CHUNK = 256, BLOCK_X = block, FILL = fill, MIXED = mixed, FINISH = finish or "atomics" })
     end
     lines((" and %s < %d"):format(POINTS_ALL, points * 2^13), 32, 16, 3)

@@ -303,8 +303,8 @@ local SAMPLE_PASSES = {
     { "ROW_BINS", "BINS_EACH * SPLITTERS" },
     { "SEGMENTS", "sel(LEVELS == 2, FIRST * BINS_EACH, 0)" }, -- rows of the second level
     { "ID_NBYTES", "sel(ROW_BINS > 256, 2, 1)" },
-    { "COUNT_SMEM", "4 * ROW_BINS + 16 + (SPLITTERS + SPLITTERS // 32) * (NBYTES + sel(STABLE, 4, 0))" },
-    { "MOVE_SMEM", "TILE * (NBYTES + sel(STABLE, 4, 0) + ID_NBYTES) + 8 * ROW_BINS + 16" },
+    { "COUNT_SMEM", "4 * ROW_BINS + SPLITTERS * (NBYTES + sel(STABLE, 4, 0))" },
+    { "MOVE_SMEM", "TILE * (NBYTES + sel(STABLE, 4, 0) + ID_NBYTES) + 8 * ROW_BINS" },
   },
   require = {
     { "ALG=sample_passes needs NETWORK=batcher", "NETWORK == 'batcher'" },

@@ -17,8 +17,6 @@ extern __shared__ __align__(16) unsigned char memory[];
 
 using bin_number = choose<ID_NBYTES == 1, unsigned char, unsigned short>;
 
-constexpr int BIN_WORDS = ROW_BINS + 4;  // one more bin, for threads without a key, and padding
-
 // ---- splitters ----------------------------------------------------------------------------------
 
 // The place of the j-th of `samples`: one of each of as many equal stretches, at a pseudo-random place in it, since
@@ -68,11 +66,13 @@ __device__ __forceinline__ row_info first_row(const bucket_plan &plan, unsigned 
 __device__ __forceinline__ void put_splitters(const bucket_plan &plan, unsigned row,
                                               const row_info &info, unsigned samples, rows all) {
 #pragma unroll 1
-  for (unsigned b = threadIdx.x; b < SPLITTERS; b += SORT_BLOCK) {
-    const unsigned nth = min(b, info.buckets - 1);
-    const item one = all[(unsigned long long)nth * samples / info.buckets];
-    plan.nodes[row * SPLITTERS + b] = key_of(one);
-    if constexpr (STABLE) plan.numbers[row * SPLITTERS + b] = source_of(one);
+  for (unsigned node = threadIdx.x; node < SPLITTERS; node += SORT_BLOCK) {
+    if (node > 0) {
+      const unsigned nth = min(splitter_of(node), info.buckets - 2) + 1;
+      const item one = all[(unsigned long long)nth * samples / info.buckets];
+      plan.nodes[row * SPLITTERS + node] = key_of(one);
+      if constexpr (STABLE) plan.numbers[row * SPLITTERS + node] = source_of(one);
+    }
   }
 }
 
@@ -129,32 +129,34 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   if (second && blockIdx.x >= plan.state[ROW_TILES]) return;
   const row_tile t(plan, second, blockIdx.x);
   unsigned *const bins = reinterpret_cast<unsigned *>(memory);
-  key *const tree_nodes = reinterpret_cast<key *>(bins + BIN_WORDS);
-  unsigned *const tree_numbers = reinterpret_cast<unsigned *>(tree_nodes + TREE_PLACES);
-  const bucket_tree tree = {tree_nodes, tree_numbers, t.info.buckets};
-  const unsigned own = t.first + threadIdx.x;
-  const int left = (int)(t.end - own);  // i * BLOCK < left: the thread has an i-th key
+  unsigned *const tree_numbers = bins + ROW_BINS;
+  key *const tree_nodes = reinterpret_cast<key *>(tree_numbers + (STABLE ? SPLITTERS : 0));
   key k[ITEMS];
   unsigned number[ITEMS], bin[ITEMS];
-  x += own;
-  if constexpr (STABLE) places += second ? own : 0;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const bool there = i * BLOCK < left;
-    k[i] = there ? x[i * BLOCK] : key();
-    number[i] = STABLE && there ? (second ? places[i * BLOCK] : own + i * BLOCK) : 0;
+    const unsigned at = t.first + i * BLOCK + threadIdx.x;
+    k[i] = at < t.end ? x[at] : key();
+    number[i] = STABLE ? (second && at < t.end ? places[at] : at) : 0;
   }
 #pragma unroll 1
-  for (unsigned b = threadIdx.x; b < BIN_WORDS; b += BLOCK) bins[b] = 0;
-  tree.load<BLOCK>(nodes + t.row * SPLITTERS, numbers + (STABLE ? t.row * SPLITTERS : 0));
+  for (unsigned b = threadIdx.x; b < ROW_BINS; b += BLOCK) bins[b] = 0;
+  if (t.info.buckets > 1) {
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < SPLITTERS; i += BLOCK) {
+      if (i > 0) {
+        tree_nodes[i] = nodes[t.row * SPLITTERS + i];
+        if constexpr (STABLE) tree_numbers[i] = numbers[t.row * SPLITTERS + i];
+      }
+    }
+  }
   __syncthreads();
-  tree.find(bin, k, number);
-  ids += own;
+  bucket_tree{tree_nodes, tree_numbers, t.info.buckets}.find(bin, k, number);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const bool there = i * BLOCK < left;
-    if (there) ids[i * BLOCK] = (bin_number)bin[i];
-    atomicAdd(bins + (there ? bin[i] : ROW_BINS), 1);
+    const unsigned at = t.first + i * BLOCK + threadIdx.x;
+    if (at < t.end) ids[at] = (bin_number)bin[i];
+    count_in(bins, bin[i], at < t.end);
   }
   __syncthreads();
 #pragma unroll 1
@@ -165,19 +167,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 }
 
 // ---- moving -------------------------------------------------------------------------------------
-
-// Counts the thread's keys in their bins, and puts their numbers there into the high halves of `bin`. A warp of a tile
-// that is sorted has keys of one bin at a time, which one thread counts for all.
-__device__ __forceinline__ void count_own(unsigned *bins, unsigned (&bin)[ITEMS]) {
-  const bool alike = __all_sync(0xffffffff, bin[0] == __shfl_sync(0xffffffff, bin[0], 0));
-  if (!alike) {
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) bin[i] |= atomicAdd(bins + bin[i], 1) << 16;
-    return;
-  }
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) bin[i] |= count_in(bins, bin[i]) << 16;
-}
 
 // Where the tile's keys go: `starts` is where those of a bin start in the tile, and `away` what to add to reach the
 // bin. bins has their numbers.
@@ -201,7 +190,6 @@ __device__ __forceinline__ void reserve(unsigned *bins, unsigned *away, unsigned
     if (b < ROW_BINS) bins[b] = at, away[b] = to[i] - at;
     at += n[i];
   }
-  if (threadIdx.x == 0) bins[ROW_BINS] = all;  // of threads without a key
   __syncthreads();
 }
 
@@ -217,40 +205,40 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   const row_tile t(plan, second, tiles - 1 - blockIdx.x);
   key *const keys = reinterpret_cast<key *>(memory);
   unsigned *const from = reinterpret_cast<unsigned *>(memory + TILE * NBYTES);
-  unsigned *const bins = from + (STABLE ? TILE : 0), *const away = bins + BIN_WORDS;
+  unsigned *const bins = from + (STABLE ? TILE : 0), *const away = bins + ROW_BINS;
   bin_number *const in_bin = reinterpret_cast<bin_number *>(away + ROW_BINS);
-  const unsigned own = t.first + threadIdx.x;
-  const int left = (int)(t.end - own);
   key k[ITEMS];
   unsigned bin[ITEMS], place[ITEMS];
-  x += own;
-  ids += own;
-  if constexpr (STABLE) places += second ? own : 0;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const bool there = i * BLOCK < left;
-    k[i] = there ? x[i * BLOCK] : key();
-    bin[i] = there ? ids[i * BLOCK] : ROW_BINS;
-    place[i] = STABLE && there ? (second ? places[i * BLOCK] : own + i * BLOCK) : 0;
+    const unsigned at = t.first + i * BLOCK + threadIdx.x;
+    k[i] = at < t.end ? x[at] : key();
+    bin[i] = at < t.end ? ids[at] : 0;
+    place[i] = STABLE ? (second && at < t.end ? places[at] : at) : 0;
   }
 #pragma unroll 1
-  for (unsigned b = threadIdx.x; b < BIN_WORDS; b += BLOCK) bins[b] = 0;
+  for (unsigned b = threadIdx.x; b < ROW_BINS; b += BLOCK) bins[b] = 0;
   __syncthreads();
-  count_own(bins, bin);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    bin[i] |= count_in(bins, bin[i], t.first + i * BLOCK + threadIdx.x < t.end) << 16;
+  }
   __syncthreads();
   reserve(bins, away, ends + t.row * ROW_BINS);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const unsigned b = bin[i] & 0xffff, to = bins[b] + (bin[i] >> 16);
-    keys[to] = k[i];
-    in_bin[to] = (bin_number)b;
-    if constexpr (STABLE) from[to] = place[i];
+    if (t.first + i * BLOCK + threadIdx.x < t.end) {
+      const unsigned b = bin[i] & 0xffff, to = bins[b] + (bin[i] >> 16);
+      keys[to] = k[i];
+      in_bin[to] = (bin_number)b;
+      if constexpr (STABLE) from[to] = place[i];
+    }
   }
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const unsigned at = i * BLOCK + threadIdx.x;
-    if (i * BLOCK < left) {
+    if (at < t.end - t.first) {
       const unsigned to = at + away[in_bin[at]];
       y[to] = keys[at];
       if constexpr (STABLE) y_places[to] = from[at];

@@ -226,11 +226,15 @@ found(DEEP .. " and order == 1 and steps > 1 and steps % 3 == 0", { ALG = "tempo
   WARPS = 16, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 64 })
 found(DEEP .. " and order == 1 and steps > 1", { ALG = "temporal", TSTEPS = 2, VEC = 4, ITEMS = 2, WARPS = 16, PREFETCH = 2,
   RESIDENT = 1, Z_DEPTH = 64 })
+found(DEEP .. " and order == 1 and " .. POINTS .. " >= 2^25", { ALG = "temporal", VEC = 4, ITEMS = 1, WARPS = 8,
+  PREFETCH = 6, RESIDENT = 1, Z_DEPTH = 8, COPY = "ca16" })
 found(DEEP .. " and order == 1", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 4, Z_DEPTH = 16 })
 found(DEEP .. " and order == 2", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 2, Z_DEPTH = 0,
   WAVES = 16, STORE = "streaming" })
 found(DEEP .. " and order == 3", { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 4, PREFETCH = 3, RESIDENT = 2, Z_DEPTH = 0,
   WAVES = 8, COPY = "cg16" })
+found(DEEP .. " and order == 4", { ALG = "temporal", VEC = 4, ITEMS = 4, WARPS = 4, PREFETCH = 2, RESIDENT = 2, Z_DEPTH = 0,
+  WAVES = 1, COPY = "ca16" })
 found(DEEP .. " and order == 4", { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 1, Z_DEPTH = 0,
   WAVES = 4 })
 found("dims == 3 and shape == 'box' and order == 1 and NBYTES == 4 and steps == 1", { ALG = "temporal", VEC = 2, ITEMS = 8,
