@@ -35,6 +35,7 @@ struct serve {
   char *folders; /* what options.folders points into */
   struct serve_family *families;
   tuned_kernel *newest; /* every kernel, newest first */
+  tuned_plan *plans;    /* likewise */
   serve_table workspaces;
   serve_table own_memory; /* from a kernel and scratch memory of the caller's to the kernel there */
   serve_table images; /* from an image's key, and from the hash of its source, to the kernel that

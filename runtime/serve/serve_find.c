@@ -169,9 +169,6 @@ static void add_own_key(const serve_family *f, const gen_problem *p, str *key) {
 int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key, size_t nbytes,
                tuned_kernel **k, err *e) {
   auto_str own = {0};
-  if (f->t->has_prepare) {
-    return err_set(e, ERR_USAGE, "%s has a preparation, which libtuned does not serve", f->t->name);
-  }
   add_own_key(f, p, &own);
   TRY(own.failed ? err_nomem(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e));
   return remember(s, key, nbytes, *k, e);

@@ -76,6 +76,7 @@ static int describe(tuned_kernel *k, const serve_parts *parts, err *e) {
     return err_nomem(e);
   }
   TRY(describe_args(k, parts->g, e));
+  TRY(gen_prepares(parts->g, &parts->pick->config, &k->prepares, e));
   TRY(describe_config(k, parts->pick, e));
   TRY(describe_origin(k, parts->pick, e));
   return describe_load(k, parts->plan, parts->spill, e);

@@ -16,6 +16,7 @@ struct tuned_kernel { /* a launch reads the first line of the cache */
   _Atomic(tuned_kernel *) better; /* replaces it; NULL: none */
   bool is_empty;                  /* an empty problem: nothing is launched */
   bool has_workspace;
+  bool prepares;           /* plans launch it: serve_plan.h */
   bool is_from_background; /* it replaces a kernel that served while it was compiled */
   serve_addresses addresses;
 

@@ -7,6 +7,11 @@
 
 int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
   TRY(serve_check_fork(&k->owner->front, e));
+  if (k->prepares && !k->is_empty) {
+    return err_set(e, ERR_USAGE,
+                   "%s: this kernel reads what a plan has prepared; tuned_plan_new, tuned_plan_run",
+                   k->t->name);
+  }
   return k->is_empty ? 0 : serve_args_missing(k->t, k->needs, args, e);
 }
 

@@ -11,6 +11,7 @@
 #include "serve_find.h"
 #include "serve_former.h"
 #include "serve_kernel.h"
+#include "serve_plan.h"
 #include "serve_presets.h"
 #include "serve_workspace.h"
 
@@ -165,6 +166,7 @@ void serve_close(serve *s) {
     next = h->next;
     h->close(h);
   }
+  serve_plans_free(s->plans);
   serve_table_clear(&s->front.kernels);
   serve_table_clear(&s->images);
   serve_workspaces_free(s);

@@ -53,6 +53,7 @@ typedef struct tuned_error {
 
 typedef struct tuned_context tuned_context; /* a device, a database, and the kernels in use */
 typedef struct tuned_kernel tuned_kernel;   /* one problem's kernel, ready to launch */
+typedef struct tuned_plan tuned_plan;       /* a kernel, and what it has prepared of some inputs */
 typedef void *tuned_stream;                 /* CUstream, cudaStream_t; NULL is the default stream */
 
 /* Structs that grow: tuned_options and tuned_kernel_info. Later versions add fields at the end and
@@ -226,6 +227,47 @@ static __inline__ int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *
                                  tuned_error *e) {
   return tuned_info_sized(kernel, info, TUNED_KERNEL_INFO_NBYTES, e);
 }
+
+/* Plans, for families whose kernels read what was prepared of some inputs: formats of sparse
+ * matrices, orders, tables. The template's `prepare` names these inputs; all other buffers, and the
+ * scalars that preparing does not read, are arguments of a run. Typed calls: tuned_spmv_plan, tuned_spmv.
+ *
+ * tuned_plan_new -- find the problem's kernel, as tuned_find does, and prepare. It allocates memory and
+ * waits for the stream, and may wait for all that runs on the device; not in a graph capture. If the
+ * kernel turns out not to suit these inputs, or memory is short, the template's default serves.
+ *   in   problem  as for tuned_find. Its field `uses`, where it has one, says how many runs are to be
+ *                 expected ("1", "10", ..., "many"): the kernel is the fastest for a run and that share
+ *                 of preparing
+ *        args     as for tuned_launch; those of a run are not read. The other buffers remain the caller's:
+ *                 runs may read them, so they live, and do not change, as long as the plan
+ *   out  *plan    tuned_plan_free, before tuned_close, which frees the plans that are left
+ * A kernel with a better one on its way (tuned_info) serves the plan until tuned_plan_renew. */
+TUNED_API int tuned_plan_new(tuned_context *ctx, tuned_stream stream, const char *problem,
+                             const void *const *args, tuned_plan **plan, tuned_error *err);
+/* tuned_plan_run -- launch; asynchronous. From any thread, on any stream, as tuned_launch, scratch memory
+ * and graphs included; a graph that captured a run ends with its plan.
+ *   in  args  as for tuned_launch; those of the plan are not read, and may be NULL */
+TUNED_API int tuned_plan_run(tuned_plan *plan, tuned_stream stream, const void *const *args,
+                             tuned_error *err);
+/* tuned_plan_values -- the numbers have changed, not the structure: prepare again what depends on them.
+ * Asynchronous; runs on other streams, and calls with this plan from other threads, must not overlap it.
+ *   in  args  as for tuned_launch; only the inputs in the template's `values` are read. NULL: where they
+ *             were */
+TUNED_API int tuned_plan_values(tuned_plan *plan, tuned_stream stream, const void *const *args,
+                                tuned_error *err);
+/* tuned_plan_renew -- any of the inputs have changed: prepare all again, with a better kernel if one was
+ * compiled meanwhile. Waits as tuned_plan_new does, and no run of the plan may be under way. Graphs that
+ * captured runs are not valid any more. After an error the plan cannot run, but be renewed again.
+ *   in  args  as for tuned_plan_new; NULL: where they were */
+TUNED_API int tuned_plan_renew(tuned_plan *plan, tuned_stream stream, const void *const *args,
+                               tuned_error *err);
+/* tuned_plan_seconds -- of the last preparation, and of the plan's second run, for which it waits; 0: not
+ * known (yet). A plan pays off against another one after (its prepare) / (their run - its run) runs */
+TUNED_API int tuned_plan_seconds(tuned_plan *plan, double *prepare, double *run, tuned_error *err);
+/* tuned_plan_kernel -- out *kernel, for tuned_info: the context's */
+TUNED_API int tuned_plan_kernel(const tuned_plan *plan, tuned_kernel **kernel, tuned_error *err);
+/* tuned_plan_free -- NULL does nothing. No run may be under way; it may wait for the device */
+TUNED_API void tuned_plan_free(tuned_plan *plan);
 
 /* tuned_online -- tune while the program runs; off unless this is called.
  *   in  budget_fraction  of the time that passes, for trying: 0.05; 0 ends it

@@ -61,7 +61,8 @@ static void *thread_main(void *arg) {
 /* If memory is out the kernel is not tuned. */
 static void attach(serve_hook *h, tuned_kernel *k) {
   serve_online *on = (serve_online *)h;
-  const bool agree = !k->t->n_checks && !k->t->counts_wrong && !k->t->partial; /* right results may differ */
+  const bool agree = !k->t->n_checks && !k->t->counts_wrong && !k->t->partial &&
+                     !k->t->has_prepare; /* right results may differ; plans keep their kernel */
   if (on->fraction <= 0 || k->is_empty || !agree || serve_keeps_kernel(k->info.problem) ||
       k->info.origin == TUNED_EXACT || k->info.origin == TUNED_ONLINE || atomic_load(&k->detour) ||
       atomic_load(&k->better)) {
