@@ -120,7 +120,7 @@ rows: deps $(B)/autotune $(B)/tests/many_rows
 	@ROWS=1000000 TUNED_BASE=/nonexistent sh tests/cli/test_many_rows.sh
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
-TSAN_TESTS = test_serve test_serve_refusals test_background test_typed_calls test_workspace test_online test_nearest
+TSAN_TESTS = test_serve test_plan test_serve_refusals test_background test_typed_calls test_workspace test_online test_nearest
 tsan: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) B=build-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -Wno-tsan' \
 	  $(TSAN_TESTS:%=build-tsan/tests/%) build-tsan/tests/bench/bench_threads
@@ -283,6 +283,14 @@ $(B)/tests/%: %.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
 # It counts what is compiled, and takes the times of the parts of a call.
 $(B)/tests/bench/bench_cold: private LDLIBS += \
   $(addprefix -Wl$(comma)--wrap=,rt_compile serve_choose_next gen_source_make ready_images_find rt_loaded_new)
+
+# Plans of an example, by typed calls.
+$(B)/ell_calls.h $(B)/ell_calls.c &: $(B)/typed_calls examples/ell.lua
+	$< $(B)/ell_calls.h $(B)/ell_calls.c examples/ell.lua
+$(B)/ell_calls.o: $(B)/ell_calls.c
+	$(Q)$(CC) $(ALL_CFLAGS) -include tuned.h -include $(B)/ell_calls.h -c $< -o $@
+$(B)/tests/test_plan: $(B)/ell_calls.o
+$(B)/tests/test_plan: private LDLIBS += $(B)/ell_calls.o
 
 $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 	@mkdir -p $(@D)

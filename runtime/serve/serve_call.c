@@ -9,6 +9,7 @@
 #include "serve_kernel.h"
 #include "serve_launch.h"
 #include "serve_own_memory.h"
+#include "serve_plan.h"
 
 /* ---- a problem not met before --------------------------------------------------------------- */
 
@@ -119,6 +120,73 @@ int serve_call_new(tuned_context *ctx, const serve_call *call, const int64_t *ke
   err e;
   err_clear(&e);
   call_new(ctx, call, key, stream, args, own, &e);
+  return serve_report(error, &e);
+}
+
+/* ---- plans ---------------------------------------------------------------------------------- */
+
+static int call_plan(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                     tuned_stream stream, const void *const *args, tuned_plan **plan, err *e) {
+  serve *s;
+  tuned_kernel *k;
+  if (!plan) {
+    return err_set(e, ERR_USAGE, "%s_plan: plan is NULL", call->function);
+  }
+  *plan = NULL;
+  TRY(serve_of(ctx, &s, e));
+  TRY(find(s, call, key, (call->n_fields + 1) * sizeof *key, &k, e));
+  TRY(serve_plan_new(k, stream, args, plan, e));
+  serve_plan_mark(*plan, call);
+  return 0;
+}
+
+int serve_call_plan(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                    tuned_stream stream, const void *const *args, tuned_plan **plan,
+                    tuned_error *error) {
+  err e;
+  err_clear(&e);
+  call_plan(ctx, call, key, stream, args, plan, &e);
+  return serve_report(error, &e);
+}
+
+/* One that tuned_plan_new made may be of this family, too. */
+static __attribute__((cold, noinline)) int check_plan(tuned_plan *plan, const serve_call *call,
+                                                      err *e) {
+  char signature[HASH_TEXT];
+  if (!plan) {
+    return err_set(e, ERR_USAGE, "%s: plan is NULL; %s_plan makes one", call->function,
+                   call->function);
+  }
+  const gen_template *t = serve_plan_kernel(plan)->t;
+  serve_signature(t, signature);
+  if (strcmp(signature, call->signature)) {
+    return err_set(e, ERR_USAGE, "%s: the plan is one of %s", call->function, t->name);
+  }
+  serve_plan_mark(plan, call);
+  return 0;
+}
+
+static inline int know_plan(tuned_plan *plan, const serve_call *call, err *e) {
+  return plan && serve_plan_marked(plan) == call ? 0 : check_plan(plan, call, e);
+}
+
+int serve_call_run(tuned_plan *plan, const serve_call *call, tuned_stream stream,
+                   const void *const *args, tuned_error *error) {
+  err e;
+  e.code = 0; /* err_set writes the rest when there is an error */
+  if (!know_plan(plan, call, &e)) {
+    serve_plan_run(plan, stream, args, &e);
+  }
+  return serve_report(error, &e);
+}
+
+int serve_call_values(tuned_plan *plan, const serve_call *call, tuned_stream stream,
+                      const void *const *args, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (!know_plan(plan, call, &e)) {
+    serve_plan_values(plan, stream, args, &e);
+  }
   return serve_report(error, &e);
 }
 

@@ -30,6 +30,15 @@ typedef struct serve_own { /* scratch memory of the caller's own: tuned_FAMILY_w
 int serve_call_new(tuned_context *ctx, const serve_call *call, const int64_t *key,
                    tuned_stream stream, const void *const *args, const serve_own *own,
                    tuned_error *err);
+/* serve_call_plan -- of a family that prepares: a plan of that problem; serve_call_run, serve_call_values --
+ * with a plan of that family */
+int serve_call_plan(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                    tuned_stream stream, const void *const *args, tuned_plan **plan,
+                    tuned_error *err);
+int serve_call_run(tuned_plan *plan, const serve_call *call, tuned_stream stream,
+                   const void *const *args, tuned_error *err);
+int serve_call_values(tuned_plan *plan, const serve_call *call, tuned_stream stream,
+                      const void *const *args, tuned_error *err);
 /* The value of a buffer argument that the call leaves out. */
 extern const void *const serve_no_buffer;
 /* Errors that a typed call reports before it looks for a kernel. */

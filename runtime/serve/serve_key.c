@@ -1,5 +1,9 @@
 #include "serve_key.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "gen.h"
 
 int64_t serve_key_word(const char *text) {
@@ -14,6 +18,32 @@ int64_t serve_key_word(const char *text) {
     hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
   }
   return (int64_t)hash;
+}
+
+/* How far it is from one to the other: 2 and 0.5 are as far. */
+static double ratio(double a, double b) {
+  return a > b ? a / b : b / a;
+}
+
+static double value_of(const char *word, double most) {
+  return strncmp(word, "many", 4) ? atof(word) : 10 * most;
+}
+
+int64_t serve_key_uses(int64_t uses, const char *names) {
+  double most = 1, best = 0;
+  char nearest[32] = "";
+  for (const char *p = names; *p; p += strspn(p, " ")) {
+    const double value = value_of(p, most);
+    const double far = ratio(value, uses > 0 ? (double)uses : 1e18);
+    const int n = (int)strcspn(p, " ");
+    if (!nearest[0] || far < best) {
+      best = far;
+      snprintf(nearest, sizeof nearest, "%.*s", n, p);
+    }
+    most = value > most ? value : most;
+    p += n;
+  }
+  return serve_key_word(nearest);
 }
 
 static void add_field(str *s, const gen_field *f) {
@@ -41,6 +71,9 @@ void serve_signature(const gen_template *t, char out[HASH_TEXT]) {
   for (size_t i = 0; i < t->n_args; i++) {
     const gen_arg *a = &t->args[i];
     str_addf(&s, "arg %s %s %d %d\n", a->name, a->type, (int)a->dir, a->value != NULL);
+    if (t->has_prepare) {
+      str_addf(&s, "role %d\n", (int)a->role);
+    }
   }
   for (size_t i = 0; i < t->n_call; i++) {
     str_addf(&s, "call %s\n", t->call[i]);

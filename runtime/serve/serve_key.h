@@ -18,6 +18,10 @@ static inline int64_t serve_key_letter(char letter, int upper, int real) {
   return upper ? word & ~CASE : word;
 }
 
+/* serve_key_uses -- the word for the nearest number, by the logarithm, of "1 10 100 many"; many where uses
+ * is 0 or less, or beyond these */
+int64_t serve_key_uses(int64_t uses, const char *names);
+
 /* serve_signature -- a digest of all that a typed call is made from: fields, arguments, their types
  * and order, what is computed and checked. A user's template may take the place of a
  * built-in one; the typed call serves it when the signatures agree. */

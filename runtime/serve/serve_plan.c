@@ -24,6 +24,7 @@ struct tuned_plan {
   size_t n_given;
   gen_instance *g;
   double prepare_sec;
+  _Atomic(const void *) mark;
   atomic_int look;
   rt_event *from, *to;
   tuned_plan *next, **here; /* in the context's list, under its lock */
@@ -470,4 +471,12 @@ int serve_plan_seconds(tuned_plan *p, double *prepare_sec, double *run, err *e) 
 
 tuned_kernel *serve_plan_kernel(const tuned_plan *p) {
   return p->k;
+}
+
+void serve_plan_mark(tuned_plan *p, const void *mark) {
+  atomic_store_explicit(&p->mark, mark, memory_order_relaxed);
+}
+
+const void *serve_plan_marked(const tuned_plan *p) {
+  return atomic_load_explicit(&p->mark, memory_order_relaxed);
 }

@@ -28,6 +28,9 @@ int serve_plan_values(tuned_plan *plan, tuned_stream stream, const void *const *
  * After an error the plan does not run */
 int serve_plan_renew(tuned_plan *plan, tuned_stream stream, const void *const *args, err *e);
 int serve_plan_seconds(tuned_plan *plan, double *prepare, double *run, err *e);
+/* serve_plan_mark -- keep a pointer with the plan; serve_plan_marked -- the last one; NULL: none */
+void serve_plan_mark(tuned_plan *plan, const void *mark);
+const void *serve_plan_marked(const tuned_plan *plan);
 tuned_kernel *serve_plan_kernel(const tuned_plan *plan);
 
 #endif

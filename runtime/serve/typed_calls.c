@@ -1,10 +1,11 @@
 /* typed_calls.c -- the program that writes the typed calls: tuned_calls.h and tuned_calls.c.
  *
- *   typed_calls HEADER SOURCE
+ *   typed_calls HEADER SOURCE [TEMPLATE]
  *
- * Runs at build time over the built-in templates. A family whose template has a `call` gets a C
+ * Runs at build time over the built-in templates, or a given one. A family whose template has a `call` gets a C
  * function tuned_FAMILY with those arguments in that order, and a tuned_FAMILY_with where the
- * template has workspaces. How a name of the call becomes a C parameter:
+ * template has workspaces; one whose template prepares gets tuned_FAMILY_plan, which takes the fields and
+ * what preparing reads, tuned_FAMILY, which runs a plan, and tuned_FAMILY_values. How a name of the call becomes a C parameter:
  *   field, whole number              int64_t        field, one-letter choice      char
  *   field, other choice              const char *   scalar argument               its type
  *   buffer, read only                const T *      buffer                        T *
@@ -30,8 +31,12 @@ typedef struct parameter {
   const gen_arg *arg;     /* NULL: a field only */
 } parameter;
 
+/* Which parameters a function takes. */
+typedef enum view { VIEW_ALL, VIEW_PLAN, VIEW_RUN, VIEW_VALUES } view;
+
 typedef struct maker { /* one family */
   const gen_template *t;
+  view view;
   parameter list[GEN_MAX_FIELDS + 64];
   size_t n;
   char function[80];
@@ -46,6 +51,13 @@ static parameter *parameter_of(maker *m, const char *name) {
     }
   }
   return NULL;
+}
+
+static bool in_view(const maker *m, const parameter *p) {
+  const gen_role role = p->field ? GEN_OF_PLAN : p->arg->role;
+  return m->view == VIEW_ALL || (m->view == VIEW_VALUES ? role == GEN_OF_VALUES
+                                 : m->view == VIEW_RUN  ? role == GEN_OF_RUN
+                                                        : role != GEN_OF_RUN);
 }
 
 static int take_parameters(maker *m) {
@@ -83,6 +95,11 @@ static bool is_word(const gen_field *f) {
   return f && f->names;
 }
 
+/* How often a plan is used: the caller has a number, the problem the nearest of some. */
+static bool is_uses(const gen_field *f) {
+  return is_word(f) && f->is_class && !strcmp(f->name, "uses");
+}
+
 /* NULL: a field chooses the type */
 static const char *scalar_type(const char *name) {
   dtype type;
@@ -97,7 +114,9 @@ static const char *element_type(const char *name) {
 
 static void add_type(str *s, const parameter *p) {
   if (p->field) {
-    str_add(s, !is_word(p->field) ? "int64_t " : one_letter(p->field) ? "char " : "const char *");
+    str_add(s, !is_word(p->field) || is_uses(p->field) ? "int64_t "
+               : one_letter(p->field)                  ? "char "
+                                                       : "const char *");
   } else if (p->arg->dir == GEN_SCALAR) {
     const char *type = scalar_type(p->arg->type);
     str_add(s, type ? type : "const void *"); /* of a type that a field chooses: its address */
@@ -133,8 +152,13 @@ static void add_literal(str *s, const char *text) {
 /* name: "int tuned_sgemm"; more: parameters that stand before the error */
 static void add_prototype(str *s, const maker *m, const char *name, const char *more) {
   auto_str piece = {0};
-  str_addf(s, "%s(tuned_context *ctx, tuned_stream stream, ", name);
+  const bool of_plan = m->view == VIEW_RUN || m->view == VIEW_VALUES;
+  str_addf(s, "%s(%s, tuned_stream stream, ", name,
+           of_plan ? "tuned_plan *plan" : "tuned_context *ctx");
   for (size_t i = 0; i < m->n; i++) {
+    if (!in_view(m, &m->list[i])) {
+      continue;
+    }
     str_reset(&piece);
     add_type(&piece, &m->list[i]);
     str_addf(&piece, "%s, ", m->list[i].id);
@@ -164,7 +188,9 @@ static void add_parameter_comment(str *s, const parameter *p) {
   if (brief) {
     str_addf(s, "  %s", brief);
   }
-  if (is_choice(p->field)) {
+  if (is_uses(p->field)) {
+    str_add(s, "  how many runs of the plan are to be expected; 0: many");
+  } else if (is_choice(p->field)) {
     str_add(s, brief ? "; one of " : "  one of ");
     gen_field_choices(p->field, ", ", s);
   }
@@ -175,7 +201,40 @@ static bool worth_telling(const parameter *p) {
   return (p->arg && p->arg->brief) || (p->field && (p->field->brief || is_choice(p->field)));
 }
 
-static void add_declaration(str *s, const maker *m) {
+static const char PLAN[] = "tuned_plan **plan, ";
+
+static bool has_values(const maker *m) {
+  bool has = false;
+  for (size_t i = 0; i < m->t->n_args; i++) {
+    has |= m->t->args[i].role == GEN_OF_VALUES;
+  }
+  return has;
+}
+
+static void add_declared(str *s, maker *m, view v, const char *suffix, const char *more) {
+  m->view = v;
+  str_add(s, "TUNED_API ");
+  add_public(s, m, suffix, more);
+  str_add(s, ";\n");
+  m->view = VIEW_ALL;
+}
+
+static void add_declarations(str *s, maker *m) {
+  if (!m->t->has_prepare) {
+    add_declared(s, m, VIEW_ALL, "", "");
+    if (m->t->n_workspaces) {
+      add_declared(s, m, VIEW_ALL, "_with", OWN);
+    }
+    return;
+  }
+  add_declared(s, m, VIEW_PLAN, "_plan", PLAN);
+  add_declared(s, m, VIEW_RUN, "", "");
+  if (has_values(m)) {
+    add_declared(s, m, VIEW_VALUES, "_values", "");
+  }
+}
+
+static void add_declaration(str *s, maker *m) {
   str_addf(s, "/* %s -- %s\n", m->function, m->t->brief ? m->t->brief : m->t->name);
   for (size_t i = 0; i < m->n; i++) {
     if (worth_telling(&m->list[i])) {
@@ -188,14 +247,8 @@ static void add_declaration(str *s, const maker *m) {
   while (s->n && s->p[s->n - 1] == '\n') {
     s->p[--s->n] = 0;
   }
-  str_add(s, " */\nTUNED_API ");
-  add_public(s, m, "", "");
-  str_add(s, ";\n");
-  if (m->t->n_workspaces) {
-    str_add(s, "TUNED_API ");
-    add_public(s, m, "_with", OWN);
-    str_add(s, ";\n");
-  }
+  str_add(s, " */\n");
+  add_declarations(s, m);
   str_add(s, "\n");
 }
 
@@ -217,9 +270,10 @@ static const char *name_in_c(void *ud, const char *name) {
   if (name[0] == '\'') {
     return quoted_name(m, name);
   }
-  if (!p) {
-    err_at(m->e, ERR_TEMPLATE, m->t->path, "call: an expression reads %s, which is not in the call",
-           name);
+  if (!p || !in_view(m, p)) {
+    err_at(m->e, ERR_TEMPLATE, m->t->path,
+           "call: an expression reads %s, which is not in the call%s", name,
+           p ? " of the plan" : "");
     return name;
   }
   const bool address = p->arg && p->arg->dir != GEN_SCALAR;
@@ -282,7 +336,11 @@ static void add_range_check(str *s, const maker *m, const parameter *p) {
 
 static void add_word(str *s, const parameter *p) {
   str_addf(s, "  const int64_t word_%s = ", p->id);
-  if (one_letter(p->field)) {
+  if (is_uses(p->field)) {
+    auto_str names = {0};
+    gen_field_choices(p->field, " ", &names);
+    str_addf(s, "serve_key_uses(%s, \"%s\");\n", p->id, str_text(&names));
+  } else if (one_letter(p->field)) {
     /* for real matrices the conjugate transpose is the transpose */
     size_t i;
     const bool real = gen_field_choice(p->field, "n", &i) && gen_field_choice(p->field, "t", &i) &&
@@ -343,7 +401,7 @@ static bool needs_copy(const parameter *p) {
 static void add_copies(str *s, const maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const parameter *p = &m->list[i];
-    const char *type = needs_copy(p) ? scalar_type(p->arg->type) : NULL;
+    const char *type = in_view(m, p) && needs_copy(p) ? scalar_type(p->arg->type) : NULL;
     if (type) {
       str_addf(s, "  const %s arg_%s = (%s)%s;\n", type, p->id, type, p->id);
     }
@@ -352,7 +410,7 @@ static void add_copies(str *s, const maker *m) {
 
 static int add_arg(str *s, maker *m, const gen_arg *a) {
   const parameter *p = parameter_of(m, a->name);
-  if (a->dir == GEN_SCALAR && a->value) {
+  if ((a->dir == GEN_SCALAR && a->value) || (p && !in_view(m, p))) {
     str_add(s, "NULL");
   } else if (!p && a->optional) {
     str_add(s, "&serve_no_buffer");
@@ -393,8 +451,39 @@ static int add_body(str *s, maker *m, const char *own) {
   return 0;
 }
 
+static int add_plan(str *s, maker *m) {
+  m->view = VIEW_PLAN;
+  add_public(s, m, "_plan", PLAN);
+  str_add(s, " {\n");
+  add_field_checks(s, m);
+  TRY(add_requirements(s, m));
+  TRY(add_key(s, m));
+  TRY(add_args(s, m));
+  str_addf(s, "  return serve_call_plan(ctx, &call_%s, key, stream, args, plan, err);\n}\n\n",
+           m->t->name);
+  return 0;
+}
+
+static int add_with_plan(str *s, maker *m, view v, const char *suffix, const char *function) {
+  m->view = v;
+  add_public(s, m, suffix, "");
+  str_add(s, " {\n");
+  TRY(add_args(s, m));
+  str_addf(s, "  return %s(plan, &call_%s, stream, args, err);\n}\n\n", function, m->t->name);
+  return 0;
+}
+
+static int add_plan_functions(str *s, maker *m) {
+  TRY(add_plan(s, m));
+  TRY(add_with_plan(s, m, VIEW_RUN, "", "serve_call_run"));
+  return has_values(m) ? add_with_plan(s, m, VIEW_VALUES, "_values", "serve_call_values") : 0;
+}
+
 static int add_functions(str *s, maker *m) {
   add_description(s, m);
+  if (m->t->has_prepare) {
+    return add_plan_functions(s, m);
+  }
   add_public(s, m, "", "");
   str_add(s, " {\n");
   TRY(add_body(s, m, "NULL"));
@@ -423,7 +512,7 @@ static int make_family(const char *family, str *header, str *source, err *e) {
   return rc;
 }
 
-static int make_all(str *header, str *source, err *e) {
+static int make_all(const char *only, str *header, str *source, err *e) {
   auto_arena a = {0};
   const char *const *families;
   size_t n;
@@ -435,25 +524,28 @@ static int make_all(str *header, str *source, err *e) {
       "and B\n"
       " * are without a k, or where alpha is 0. Letters are taken in either case.\n"
       " *\n"
+      " * tuned_FAMILY_plan makes a plan, as tuned_plan_new does: tuned_FAMILY runs it, and\n"
+      " * tuned_FAMILY_values tells it of other numbers in its inputs (tuned_plan_values).\n"
+      " *\n"
       " * tuned_FAMILY_with is tuned_FAMILY in scratch memory of the caller's own, see\n"
       " * tuned_launch_with. workspace NULL: nothing runs, and *nbytes is what the launch with\n"
       " * these arguments needs, at least 1; else *nbytes is its size. */\n\n");
   str_add(source, "/* tuned_calls.c -- made by typed_calls from the templates. */\n"
                   "#include \"serve_call.h\"\n#include \"expression_math.h\"\n\n");
-  for (size_t i = 0; !rc && i < n; i++) {
+  for (size_t i = 0; !rc && !only && i < n; i++) {
     rc = make_family(families[i], header, source, e);
   }
-  return rc;
+  return rc || !only ? rc : make_family(only, header, source, e);
 }
 
 int main(int argc, char **argv) {
   err e = {0};
   auto_str header = {0}, source = {0};
-  if (argc != 3) {
-    fprintf(stderr, "usage: typed_calls HEADER SOURCE\n");
+  if (argc != 3 && argc != 4) {
+    fprintf(stderr, "usage: typed_calls HEADER SOURCE [TEMPLATE]\n");
     return 2;
   }
-  int rc = make_all(&header, &source, &e);
+  int rc = make_all(argc > 3 ? argv[3] : NULL, &header, &source, &e);
   if (!rc && !(rc = file_write(argv[1], header.p, header.n, &e))) {
     rc = file_write(argv[2], source.p, source.n, &e);
   }

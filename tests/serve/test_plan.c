@@ -5,6 +5,8 @@
 
 #include "serve_fixture.h"
 
+#include "ell_calls.h"
+
 /* ---- allocations that fail ------------------------------------------------------------------- */
 
 void *__libc_malloc(size_t n);
@@ -178,6 +180,36 @@ CONTEXT_TEST(a_plan_may_prepare_nothing) {
   OK(f, tuned_plan_run(plan, NULL, NULL, &f->err));
   OK(f, tuned_plan_renew(plan, NULL, NULL, &f->err));
   tuned_plan_free(plan);
+}
+
+CONTEXT_TEST(typed_calls_make_and_run_plans) {
+  matrix m;
+  tuned_plan *plan, *other;
+  tuned_kernel *k;
+  tuned_kernel_info info;
+  float y[N];
+  tune_ell(f, "ALG=ell,BLOCK=64");
+  matrix_put(f, &m, lengths_232, values_of_text);
+  OK(f, tuned_ell_plan(f->ctx, NULL, 4, 2, 0, m.offsets, m.columns, m.values, &plan, &f->err));
+  assert_true(is_ell(f, plan));
+  OK(f, tuned_ell(plan, NULL, m.x, m.y, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, m.y, sizeof y, &f->err));
+  assert_memory_equal(y, text_232, sizeof y);
+  OK(f, tuned_copy_to_device(f->ctx, m.values, ones, sizeof ones, &f->err));
+  OK(f, tuned_ell_values(plan, NULL, m.values, &f->err));
+  MULTIPLIES(f, plan, &m, ones_232);
+  OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &other, &f->err));
+  OK(f, tuned_ell(other, NULL, m.x, m.y, &f->err));
+  OK(f, tuned_ell_plan(f->ctx, NULL, 4, 2, 24, m.offsets, m.columns, m.values, &other, &f->err));
+  OK(f, tuned_plan_kernel(other, &k, &f->err));
+  OK(f, tuned_info(k, &info, &f->err));
+  assert_string_equal(info.problem, "ell rows=4 mean=2 uses=10");
+  REFUSED(f, TUNED_E_USAGE, "rows is -1",
+          tuned_ell_plan(f->ctx, NULL, -1, 2, 0, m.offsets, m.columns, m.values, &plan, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "plan is NULL; tuned_ell_plan makes one",
+          tuned_ell(NULL, NULL, m.x, m.y, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "argument x is a NULL address",
+          tuned_ell(plan, NULL, NULL, m.y, &f->err));
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------- */
