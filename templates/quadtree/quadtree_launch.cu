@@ -30,13 +30,13 @@ __device__ __forceinline__ int add_children(int *nodes, int *node_count, int ind
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    quadtree_node(int first, int level, int n, int min_points, int max_depth, const unsigned *bad,
+    quadtree_node(int first, int level, int n, int min_points, int max_depth, const unsigned *state,
                   unsigned *ways, unsigned *points, int *nodes, int *node_count,
                   int *permutation) {
   __shared__ int counts[4], child;
   const int index = first + (int)blockIdx.x;
   const quad_node node = quad_get(nodes, index);
-  if (*bad) {
+  if (state[STATE_BAD]) {
     if (threadIdx.x == 0) *node_count = -1;
     return;
   }
@@ -61,7 +61,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   if (threadIdx.x == 0) {
     __threadfence();
 @ local stream = LAUNCH == "tail" and "cudaStreamTailLaunch" or "cudaStreamFireAndForget"
-    quadtree_node<<<4, BLOCK, 0, @{stream}>>>(child, level + 1, n, min_points, max_depth, bad, ways, points,
+    quadtree_node<<<4, BLOCK, 0, @{stream}>>>(child, level + 1, n, min_points, max_depth, state, ways, points,
                                               nodes, node_count, permutation);
   }
 }

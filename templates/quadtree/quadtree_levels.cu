@@ -35,17 +35,16 @@ __device__ __forceinline__ void add_chunks(unsigned *chunks, int at, unsigned sl
 
 // Of a root with children, its chunks; else the permutation.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-    quadtree_root(int n, int min_points, int max_depth, const unsigned *bad, int *nodes,
-                  int *node_count, int *permutation, unsigned *active, unsigned *level_counts,
-                  unsigned *chunks, unsigned *chunk_counts) {
+    quadtree_root(int n, int min_points, int max_depth, unsigned *state, int *nodes,
+                  int *node_count, int *permutation, unsigned *active, unsigned *chunks) {
   const int i = blockIdx.x * BLOCK + threadIdx.x, stride = gridDim.x * BLOCK;
-  if (*bad) {
-    if (i == 0) *node_count = -1, level_counts[0] = 0;
+  if (state[STATE_BAD]) {
+    if (i == 0) *node_count = -1, state[STATE_LEVELS] = 0;
     return;
   }
   if (n <= min_points || max_depth == 0) {
     for (long long k = i; k < n; k += stride) permutation[k] = (int)k;
-    if (i == 0) level_counts[0] = 0;
+    if (i == 0) state[STATE_LEVELS] = 0;
     return;
   }
   for (int p = i; p < parts_of(n); p += stride) {
@@ -54,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   }
   if (i == 0) {
     active[0] = 0;
-    chunk_counts[0] = parts_of(n);
+    state[STATE_CHUNKS] = parts_of(n);
     nodes[3] = 1;
     *node_count = 5;
     for (int q = 0; q < 4; q++) quad_put(nodes, 1 + q, {4 + q, 0, 0, -1});
@@ -92,12 +91,12 @@ __device__ __forceinline__ void count_quadrants(const chunk &c, const unsigned *
 extern "C" __global__ void __launch_bounds__(BLOCK)
     quadtree_count(int level, int n, int max_depth, int inner, int most, const unsigned *ways,
                    int *nodes, const unsigned *active, const unsigned *chunks,
-                   const unsigned *chunk_counts) {
+                   const unsigned *state) {
   __shared__ int counts[4];
   const unsigned *way = ways + (level % 2 ? n : 0);
   active += level % 2 ? inner : 0;
   chunks += level % 2 ? 2ll * most : 0;
-  for (int i = blockIdx.x; i < (int)chunk_counts[level]; i += gridDim.x) {
+  for (int i = blockIdx.x; i < (int)state[STATE_CHUNKS + level]; i += gridDim.x) {
     const chunk c(chunks, i, active, nodes);
     if (threadIdx.x < 4) counts[threadIdx.x] = 0;
     __syncthreads();
@@ -113,11 +112,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 // A thread a node: where its quadrants begin, and of those with children the next level's entries.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     quadtree_places(int level, int min_points, int max_depth, int inner, int most, int *nodes,
-                    int *node_count, unsigned *active, unsigned *level_counts, unsigned *cursors,
-                    unsigned *chunks, unsigned *chunk_counts) {
+                    int *node_count, unsigned *active, unsigned *state, unsigned *cursors,
+                    unsigned *chunks) {
   const unsigned *now = active + (level % 2 ? inner : 0);
   unsigned *next = active + (level % 2 ? 0 : inner), *parts = chunks + (level % 2 ? 0 : 2ll * most);
-  const int n = (int)level_counts[level];
+  const int n = (int)state[STATE_LEVELS + level];
   for (int from = blockIdx.x * BLOCK; from < n; from += gridDim.x * BLOCK) {
     const int slot = from + (int)threadIdx.x;
     const bool here = slot < n;
@@ -127,9 +126,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     for (int q = 0; q < 4; q++) {
       const int child = node.child + q, count = here ? nodes[4ll * child + 2] : 0;
       const bool splits = count > min_points && level + 1 < max_depth;
-      const int to = claim(&level_counts[level + 1], splits, 1),
+      const int to = claim(&state[STATE_LEVELS + level + 1], splits, 1),
                 grandchild = claim((unsigned *)node_count, splits, 4),
-                at = claim_some(&chunk_counts[level + 1], splits ? parts_of(count) : 0);
+                at = claim_some(&state[STATE_CHUNKS + level + 1], splits ? parts_of(count) : 0);
       if (here) {
         cursors[4ll * slot + q] = (unsigned)first;
         quad_put(nodes, child, {node.way * 4 + q, first, count, splits ? grandchild : -1});
@@ -148,14 +147,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 extern "C" __global__ void __launch_bounds__(BLOCK)
     quadtree_move(int level, int n, int max_depth, int inner, int most, unsigned *ways,
                   unsigned *points, const int *nodes, const unsigned *active, unsigned *cursors,
-                  const unsigned *chunks, const unsigned *chunk_counts, int *permutation) {
+                  const unsigned *chunks, const unsigned *state, int *permutation) {
   __shared__ int counts[4];
   __shared__ bool leaf[4];
   const unsigned *way = ways + (level % 2 ? n : 0), *point = points + (level % 2 ? n : 0);
   unsigned *way_to = ways + (level % 2 ? 0 : n), *point_to = points + (level % 2 ? 0 : n);
   active += level % 2 ? inner : 0;
   chunks += level % 2 ? 2ll * most : 0;
-  for (int i = blockIdx.x; i < (int)chunk_counts[level]; i += gridDim.x) {
+  for (int i = blockIdx.x; i < (int)state[STATE_CHUNKS + level]; i += gridDim.x) {
     const chunk c(chunks, i, active, nodes);
     if (threadIdx.x < 4) counts[threadIdx.x] = 0;
     __syncthreads();

@@ -1,30 +1,63 @@
 // quadtree_morton.cu -- points sorted by their ways, 8 bits a pass, then quadrants found by searching.
+#include "grid_barrier.cuh"
+#include "pdl.cuh"
 #include "ticket.cuh"
 
-#include "quadtree_sort.cuh"
 #include "quadtree_ways.cuh"
 
-// Nodes of the levels before this one, and of this one.
-__device__ __forceinline__ int nodes_before(const unsigned *level_counts, int level) {
-  int sum = 0;
-  for (int l = 0; l < level; l++) sum += (int)level_counts[l];
-  return sum;
+#include "quadtree_sort.cuh"
+
+constexpr unsigned GROUP_MASK = LANES == 32 ? 0xffffffff : (1u << LANES % 32) - 1;
+
+// The lanes of the warp that are in this lane's group.
+__device__ __forceinline__ unsigned group_lanes() {
+  return GROUP_MASK << threadIdx.x % 32 / LANES * LANES;
 }
 
+// Where quadrants 1, 2 and 3 of a node begin, among the `count` ways from `first` on.
+struct quad_starts {
+  int at[3];
+};
+
 // The first of [low, high) whose way is not below, by LANES lanes; `high` if there is none.
-__device__ __forceinline__ int search(const unsigned *__restrict__ ways, int low, int high,
-                                      unsigned way) {
+__device__ __forceinline__ int search(const unsigned *ways, int low, int high, unsigned way) {
   const int lane = threadIdx.x % LANES;
-  const unsigned group =
-      LANES == 32 ? 0xffffffffu : ((1u << LANES % 32) - 1) << threadIdx.x % 32 / LANES * LANES;
   while (low < high) {
     const int step = (high - low) / (LANES + 1) + 1, at = low + (lane + 1) * step - 1;
     const bool below = at < high && ways[at] < way;
-    const int n = LANES == 1 ? below : __popc(__ballot_sync(group, below));
-    low += n * step;
+    low += step * __popc(__ballot_sync(group_lanes(), below));
     high = min(high, low + step - 1);
   }
   return low;
+}
+
+// Of few points: read at once and counted, quadrants 0, 0 and 1, and 0 to 2 in ten bits each.
+enum { FEW = 16 };
+__device__ __forceinline__ quad_starts count_few(const unsigned *ways, int first, int count,
+                                                 int shift) {
+  const int lane = threadIdx.x % LANES;
+  unsigned all = 0, way[FEW];
+#pragma unroll
+  for (int k = 0; k < FEW; k++) {
+    way[k] = lane + k * LANES < count ? ways[first + lane + k * LANES] : 0xffffffff;
+  }
+#pragma unroll
+  for (int k = 0; k < FEW; k++) {
+    const unsigned q = way[k] >> shift & 3;
+    all += (q < 1) + ((q < 2) << 10) + ((q < 3) << 20);
+  }
+#pragma unroll
+  for (int d = LANES / 2; d > 0; d /= 2) all += __shfl_xor_sync(group_lanes(), all, d);
+  return {{first + (int)(all & 1023), first + (int)(all >> 10 & 1023), first + (int)(all >> 20)}};
+}
+
+__device__ __forceinline__ quad_starts find_starts(const unsigned *ways, const quad_node &node,
+                                                   int level, int shift) {
+  if (node.count <= FEW * LANES) return count_few(ways, node.first, node.count, shift);
+  const unsigned way = ((unsigned)node.way ^ 1u << 2 * level) * 4;
+  const int end = node.first + node.count, half = search(ways, node.first, end, (way + 2) << shift);
+  return {{search(ways, node.first, half, (way + 1) << shift), half,
+           search(ways, half, end, (way + 3) << shift)}};
 }
 
 struct share {
@@ -47,20 +80,22 @@ __device__ __forceinline__ share count_groups(bool wants) {
   return s;
 }
 
-// Nodes of one level; LANES lanes each.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    quadtree_split(int level, int passes, int n, int min_points, int max_depth, const unsigned *bad,
-                   const unsigned *__restrict__ ways, int *nodes, int *node_count,
-                   unsigned *level_counts) {
+// Lane q of a group writes child q; the last one tells the node.
+__device__ __forceinline__ void put_children(int *nodes, int index, int child, const quad_node &node,
+                                             const quad_starts &s) {
+  const int q = threadIdx.x % LANES, end = node.first + node.count;
+  const int from = q == 0 ? node.first : q == 1 ? s.at[0] : q == 2 ? s.at[1] : s.at[2],
+            to = q == 0 ? s.at[0] : q == 1 ? s.at[1] : q == 2 ? s.at[2] : end;
+  if (q < 4) quad_put(nodes, child + q, {node.way * 4 + q, from, to - from, -1});
+  if (q == 3) nodes[4ll * index + 3] = child;
+}
+
+// The `here` nodes of a level, of which the first is node `begin`; LANES lanes each.
+__device__ __forceinline__ void split_level(int level, int begin, int here, int min_points,
+                                            int max_depth, const unsigned *ways, int *nodes,
+                                            unsigned *state) {
   constexpr int GROUPS = BLOCK / LANES;
   __shared__ int taken;
-  if (*bad) {
-    if (blockIdx.x == 0 && threadIdx.x == 0) *node_count = -1;
-    return;
-  }
-  ways += passes % 2 ? n : 0;
-  const int begin = nodes_before(level_counts, level), here = (int)level_counts[level],
-            below = begin + here, shift = 2 * (max_depth - level - 1);
   for (int from = blockIdx.x * GROUPS; from < here; from += gridDim.x * GROUPS) {
     const int i = from + (int)threadIdx.x / LANES, index = begin + i;
     quad_node node = {0, 0, 0, 0};
@@ -68,28 +103,46 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     const bool splits = i < here && node.count > min_points && level < max_depth;
     const share s = count_groups(splits);
     if (threadIdx.x == 0 && s.all) {
-      taken = (int)atomicAdd(&level_counts[level + 1], 4 * s.all);
-      atomicAdd(node_count, 4 * s.all);
+      taken = (int)atomicAdd(&state[STATE_LEVELS + level + 1], 4 * s.all);
     }
+    quad_starts starts = {};
+    if (splits) starts = find_starts(ways, node, level, 2 * (max_depth - level - 1));
     __syncthreads();
-    if (splits) {
-      const unsigned way = ((unsigned)node.way ^ 1u << 2 * level) * 4;
-      const int end = node.first + node.count;
-      int at[5];
-      at[0] = node.first;
-      at[4] = end;
-      at[2] = search(ways, node.first, end, way + 2 << shift);
-      at[1] = search(ways, node.first, at[2], way + 1 << shift);
-      at[3] = search(ways, at[2], end, way + 3 << shift);
-      const int child = below + taken + 4 * s.before;
-      if (threadIdx.x % LANES == 0) {
-#pragma unroll
-        for (int q = 0; q < 4; q++) {
-          quad_put(nodes, child + q, {node.way * 4 + q, at[q], at[q + 1] - at[q], -1});
-        }
-        nodes[4ll * index + 3] = child;
-      }
-    }
+    if (splits) put_children(nodes, index, begin + here + taken + 4 * s.before, node, starts);
     __syncthreads();
   }
 }
+
+// Those of one level; the call for level max_depth tells how many nodes there are.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    quadtree_split(int level, int passes, int n, int min_points, int max_depth,
+                   const unsigned *ways, int *nodes, int *node_count, unsigned *state) {
+  pdl_wait();
+  const bool bad = state[STATE_BAD];
+  int begin = 0;
+  for (int l = 0; l < level; l++) begin += (int)state[STATE_LEVELS + l];
+  const int here = bad ? 0 : (int)state[STATE_LEVELS + level];
+  split_level(level, begin, here, min_points, max_depth, ways + (passes % 2 ? n : 0), nodes, state);
+  if (level == max_depth && blockIdx.x == 0 && threadIdx.x == 0) {
+    *node_count = bad ? -1 : begin + here;
+  }
+}
+
+@ if BUILD == "grid" then
+// All levels; blocks wait for each other after each.
+extern "C" __global__ void __launch_bounds__(BLOCK, 2)
+    quadtree_split_all(int passes, int n, int min_points, int max_depth, const unsigned *ways,
+                       int *nodes, int *node_count, unsigned *state, unsigned long long *barrier) {
+  ways += passes % 2 ? n : 0;
+  const bool bad = state[STATE_BAD];
+  int begin = 0;
+  for (int level = 0; level <= max_depth && !bad; level++) {
+    const int here = (int)__ldcg(&state[STATE_LEVELS + level]);
+    if (here == 0) break;
+    split_level(level, begin, here, min_points, max_depth, ways, nodes, state);
+    begin += here;
+    if (level < max_depth) grid_barrier(barrier);
+  }
+  if (blockIdx.x == 0 && threadIdx.x == 0) *node_count = bad ? -1 : begin;
+}
+@ end

@@ -77,16 +77,16 @@ __device__ __forceinline__ void rank_points(const unsigned (&digit)[ITEMS], unsi
 }
 
 // From buffer pass % 2 to the other; of the last pass, points go to the permutation. Those of the first
-// are numbers in order. digits: how often each digit of this pass occurs.
+// are numbers in order.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     quadtree_sort(int pass, int passes, int n, unsigned *ways, unsigned *points, int *permutation,
-                  const unsigned *__restrict__ digits, unsigned long long *words,
-                  unsigned long long *counter) {
+                  const unsigned *state, unsigned long long *words, unsigned long long *counter) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, shift = 8 * pass;
   const unsigned *way_from = ways + (pass % 2 ? n : 0), *point_from = points + (pass % 2 ? n : 0);
   unsigned *way_to = ways + (pass % 2 ? 0 : n),
            *point_to = pass == passes - 1 ? (unsigned *)permutation : points + (pass % 2 ? 0 : n);
   unsigned launch, way[ITEMS], digit[ITEMS], rank[ITEMS];
+  pdl_wait();
   const long long tile = take_ticket(counter, &launch);
   const tile_states all = {words, launch};
   unsigned *sort_points = sort_ways + TILE;
@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   __syncthreads();
   unsigned count = 0, base = 0;
   if (threadIdx.x < 256) {
-    base = digits[256 * pass + threadIdx.x];
+    base = state[STATE_DIGITS + 256 * pass + threadIdx.x];
 #pragma unroll
     for (int w = 0; w < BLOCK / 32; w++) {
       const unsigned of_warp = sort_ranks[w][threadIdx.x];

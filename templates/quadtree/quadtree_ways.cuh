@@ -2,12 +2,15 @@
 #pragma once
 #include "quadtree_cells.cuh"
 
-// `second` gets the numbers of points (PAIRS), or the counts of each pass's digits, 256 a pass.
+// Places in `state`, all 0 before: is a coordinate not a number; the nodes of each level (of ALG=levels, those
+// with children), and their chunks; how often each digit occurs, 256 a pass.
+enum { STATE_BAD, STATE_LEVELS = 32, STATE_CHUNKS = 64, STATE_DIGITS = 128 };
+
+// Numbers of points beside the ways (PAIRS), or counts of digits.
 extern "C" __global__ void __launch_bounds__(BLOCK)
     quadtree_ways(int n, const float *__restrict__ x, const float *__restrict__ y, int max_depth,
                   float left, float bottom, float width, float height, unsigned *__restrict__ ways,
-                  unsigned *__restrict__ second, unsigned *bad, int *nodes, int *node_count,
-                  unsigned *level_counts) {
+                  unsigned *__restrict__ points, unsigned *state, int *nodes, int *node_count) {
   __shared__ unsigned counts[DIGITS > 0 ? 256 * DIGITS : 1];
   const quad_box box = {left, bottom, width, height};
   const int stride = (int)gridDim.x * BLOCK;
@@ -22,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     const unsigned way = quad_way(px, py, box, max_depth);
     ways[i] = way;
     if constexpr (PAIRS) {
-      second[i] = (unsigned)i;
+      points[i] = (unsigned)i;
     } else {
 #pragma unroll
       for (int p = 0; p < DIGITS; p++) {
@@ -30,16 +33,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
       }
     }
   }
-  if (is_bad) *bad = 1;
+  if (is_bad) state[STATE_BAD] = 1;
   if constexpr (DIGITS > 0) {
     __syncthreads();
     for (int i = threadIdx.x; i < 256 * DIGITS; i += BLOCK) {
-      if (counts[i]) atomicAdd(&second[i], counts[i]);
+      if (counts[i]) atomicAdd(&state[STATE_DIGITS + i], counts[i]);
     }
   }
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     quad_put(nodes, 0, {1, 0, n, -1});
     *node_count = 1;
-    level_counts[0] = 1;
+    state[STATE_LEVELS] = 1;
   }
 }
