@@ -221,7 +221,7 @@ found(POINTS .. " <= 2^21 and dims == 2 and order == 1 and steps % 5 == 0", { AL
 found(POINTS .. " <= 2^22 and dims == 3 and order == 1 and steps > 1", { ALG = "persistent", TSTEPS = 1, VEC = 2, ITEMS = 3,
   PREFETCH = 3, RESIDENT = 4, Z_DEPTH = 0, WARPS = 4, STORE = "streaming" })
 found(DEEP .. " and order == 1 and steps > 1 and (steps % 4 == 0 or steps >= 24 and steps % 3 > 0)", { ALG = "temporal",
-  TSTEPS = 4, VEC = 4, ITEMS = 4, WARPS = 8, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 128 })
+  TSTEPS = 4, VEC = 4, ITEMS = 4, WARPS = 8, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, WAVES = 4 })
 found(DEEP .. " and order == 1 and steps > 1 and steps % 3 == 0", { ALG = "temporal", TSTEPS = 3, VEC = 4, ITEMS = 2,
   WARPS = 16, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 64 })
 found(DEEP .. " and order == 1 and steps > 1", { ALG = "temporal", TSTEPS = 2, VEC = 4, ITEMS = 2, WARPS = 16, PREFETCH = 2,

@@ -196,14 +196,20 @@ struct border {
   __device__ __forceinline__ int plane(int m) const { return mask(m, count); }
 };
 
+// Points of a part that are at the border, or beyond it: none, those of some columns in all rows and planes, or any.
+enum edge { EDGE_none, EDGE_columns, EDGE_any };
+
 // Plane m arrives at a level, and plane m - R of the next one is complete.
-template <bool EDGE>
+template <edge EDGE>
 __device__ __forceinline__ void advance(const weights &c, const window &w, sums &sum, points &v,
                                         const border &at, const part &p, int m) {
-  constexpr bool KEEPS = EDGE && BORDER == BORDER_keep;
+  constexpr bool KEEPS = EDGE != EDGE_none && BORDER == BORDER_keep;
   int planes[R + 1];  // masks of planes m - R to m
 #pragma unroll
-  for (int j = 0; j <= R; j++) planes[j] = EDGE ? at.plane(p.plane(m - R + j)) : 0;
+  for (int j = 0; j <= R; j++) planes[j] = EDGE == EDGE_any ? at.plane(p.plane(m - R + j)) : 0;
+  const auto mask = [&](int j, int i, int e) {
+    return EDGE == EDGE_any ? planes[j] | at.rows[i] | at.columns[e] : at.columns[e];
+  };
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
 #pragma unroll
@@ -235,10 +241,10 @@ __device__ __forceinline__ void advance(const weights &c, const window &w, sums 
         }
         // (What earlier planes add is overwritten when the point itself arrives.)
         if (KEEPS && j <= R) {
-          after = blend(planes[j] | at.rows[i] | at.columns[e], j == R ? own : before, after);
+          after = blend(mask(j, i, e), j == R ? own : before, after);
         }
-        if (EDGE && BORDER == BORDER_zero && j == 0) {
-          after = blend(planes[0] | at.rows[i] | at.columns[e], number(0), after);
+        if (EDGE != EDGE_none && BORDER == BORDER_zero && j == 0) {
+          after = blend(mask(0, i, e), number(0), after);
         }
         if (j == 0) v[i][e] = after;
         if (j > 0) sum[j - 1][i][e] = after;
@@ -294,7 +300,7 @@ struct state {
 };
 
 // Plane m arrives: an iteration of all levels. They read rows at `from` and write them at `to`.
-template <bool EDGE>
+template <edge EDGE>
 __device__ __forceinline__ void iterate(state &s, const weights &c, const border &at, const part &p,
                                         int m, const stored *plane, const number *from, number *to,
                                         int warp, int lane) {
@@ -315,10 +321,12 @@ __device__ __forceinline__ void iterate(state &s, const weights &c, const border
 constexpr int KEPT = BORDER == BORDER_keep ? R : 0;
 constexpr bool EDGES = BORDER == BORDER_keep || (BORDER == BORDER_zero && TSTEPS > 1);
 
-// Does the part have such layers, or points beyond the border, on its sides?
-__device__ __forceinline__ bool at_border(const part &p, const extents &field) {
-  return p.x < KEPT || p.x + COLUMNS > field.nx - KEPT ||
-         (DIMS == 3 && (p.y < KEPT || p.y + ROWS > field.ny - KEPT));
+// Does the part have such layers, or points beyond the border, among its columns, or its rows?
+__device__ __forceinline__ bool columns_at_border(const part &p, const extents &field) {
+  return p.x < KEPT || p.x + COLUMNS > field.nx - KEPT;
+}
+__device__ __forceinline__ bool rows_at_border(const part &p, const extents &field) {
+  return DIMS == 3 && (p.y < KEPT || p.y + ROWS > field.ny - KEPT);
 }
 // Are such among the planes that iteration m of its levels completes or adds to?
 __device__ __forceinline__ bool at_border(const part &p, int m, int count) {
@@ -332,7 +340,10 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
   loader planes(p, field, in, shared, DIMS == 3 ? warp * 32 + lane : lane);
   number *const rows = reinterpret_cast<number *>(shared + STAGES * SLOT_NBYTES);
   const int x = p.x + lane * VEC, y = DIMS == 3 ? p.y + warp * ITEMS : 0;
-  const bool sides = EDGES && at_border(p, field);
+  // Several steps of a volume are worth code of their own where all that is at the border are columns.
+  constexpr bool APART = EDGES && DIMS == 3 && TSTEPS > 1;
+  const bool columns = EDGES && columns_at_border(p, field);
+  const bool sides = EDGES && (rows_at_border(p, field) || (!APART && columns));
   const border at(field, x, y);
   state s;
 #pragma unroll
@@ -360,9 +371,11 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
     const number *from = rows + half;
     half = (TSTEPS - 1) * EXCHANGED - half;
     if (EDGES && (sides || at_border(p, m, at.count))) {
-      iterate<true>(s, c, at, p, m, plane, from, rows + half, warp, lane);
+      iterate<EDGE_any>(s, c, at, p, m, plane, from, rows + half, warp, lane);
+    } else if (APART && columns) {
+      iterate<EDGE_columns>(s, c, at, p, m, plane, from, rows + half, warp, lane);
     } else {
-      iterate<false>(s, c, at, p, m, plane, from, rows + half, warp, lane);
+      iterate<EDGE_none>(s, c, at, p, m, plane, from, rows + half, warp, lane);
     }
     if (row == CHUNK - 1) planes.release();
     put_plane(p, field, x, y, m - TSTEPS * R - (TSTEPS - 1), s.v[TSTEPS - 1], out);
