@@ -21,7 +21,7 @@ struct bucket_plan {
   unsigned *counts;     // keys of each bin
   unsigned *ends;       // where a bin's next key goes; at last the end of the bin
   unsigned *done;       // counted tiles of a row
-  key *nodes;           // trees of splitters (bucket_tree.cuh)
+  key *nodes;           // SPLITTERS of each row (bucket_tree.cuh)
   unsigned *numbers;
 
   __device__ __forceinline__ unsigned bin_start(unsigned bin) const {
@@ -68,13 +68,10 @@ __device__ __forceinline__ unsigned sum_before(unsigned own, unsigned *all) {
 }
 
 // Adds 1 to bins[b]; returns what it was. Where a warp has keys of one bin only, one thread adds them all.
-__device__ __forceinline__ unsigned count_in(unsigned *bins, unsigned b, bool there) {
+__device__ __forceinline__ unsigned count_in(unsigned *bins, unsigned b) {
   const int lane = threadIdx.x % 32;
-  const bool same = b == __shfl_sync(0xffffffff, b, 0);
-  if (__all_sync(0xffffffff, there && same)) {
-    unsigned first = 0;
-    if (lane == 0) first = atomicAdd(bins + b, 32);
-    return __shfl_sync(0xffffffff, first, 0) + lane;
-  }
-  return there ? atomicAdd(bins + b, 1) : 0;
+  if (!__all_sync(0xffffffff, b == __shfl_sync(0xffffffff, b, 0))) return atomicAdd(bins + b, 1);
+  unsigned first = 0;
+  if (lane == 0) first = atomicAdd(bins + b, 32);
+  return __shfl_sync(0xffffffff, first, 0) + lane;
 }

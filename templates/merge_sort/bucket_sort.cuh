@@ -14,12 +14,11 @@ __device__ __forceinline__ key_and_source after_all(const key_and_source &x) {
   return with_source(x.k, sizeof(x.source) == 2 ? 0xffff : 0x7fffffff);
 }
 
-// The last of the items that the block has, load(0) to load(count - 1), of which v has this thread's.
-template <typename Load>
+// The last of the items that the block has, of which v has this thread's and `first` is one.
 __device__ __forceinline__ item last_of_block(const item (&v)[SORT_ITEMS], unsigned count,
-                                              const Load &load) {
+                                              const item &first) {
   __shared__ item of_warp[SORT_BLOCK / 32];
-  item last = load(0);
+  item last = first;
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
     if (bucket_item(k) < count && !swapped(last, v[k])) last = v[k];
@@ -35,19 +34,25 @@ __device__ __forceinline__ item last_of_block(const item (&v)[SORT_ITEMS], unsig
   for (int w = 0; w < SORT_BLOCK / 32; w++) {
     if (!swapped(last, of_warp[w])) last = of_warp[w];
   }
-  return after_all(last);
+  return last;
 }
 
-// Sorts load(0) to load(count - 1) into shared memory; 0 < count <= RUN. All threads come here.
+// load(0) to load(count - 1), 0 < count <= RUN; what is beyond them is any, but v[0] is one of them in all threads.
 template <typename Load>
-__device__ __forceinline__ void sort_items(unsigned count, const Load &load, rows all) {
-  item v[SORT_ITEMS];
-#pragma unroll
-  for (int k = 0; k < SORT_ITEMS; k++) {
-    v[k] = bucket_item(k) < count ? load(bucket_item(k)) : item();
+__device__ __forceinline__ void load_items(item (&v)[SORT_ITEMS], unsigned count,
+                                           const Load &load) {
+  if (bucket_item(0) - threadIdx.x % 32 >= count) {
+    v[0] = load(0);
+    return;
   }
+#pragma unroll
+  for (int k = 0; k < SORT_ITEMS; k++) v[k] = load(min(bucket_item(k), count - 1));
+}
+
+// Sorts them into shared memory. All threads come here.
+__device__ __forceinline__ void sort_items(item (&v)[SORT_ITEMS], unsigned count, rows all) {
   if (count % WARP_ITEMS != 0) {
-    const item rest = last_of_block(v, count, load);
+    const item rest = after_all(last_of_block(v, count, v[0]));
 #pragma unroll
     for (int k = 0; k < SORT_ITEMS; k++) {
       if (bucket_item(k) >= count) v[k] = rest;

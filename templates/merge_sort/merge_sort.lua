@@ -291,7 +291,7 @@ local SAMPLE_PASSES = {
     { "LEVELS", { 1, 2 }, "moves of a key before its bucket is sorted" },
     { "SPLITTERS", { 32, 64, 128, 256, 512, 1024, 2048, 4096 }, "most buckets that a level makes of each one before" },
     { "OVERSAMPLE", { 4, 8, 16, 24, 32, 48, 64 }, "keys of the sample for each bucket" },
-    { "FILL", { 3, 4, 5, 6, 7, 8, 10 }, "sixteenths of the keys that a block sorts: what a bucket has on average" },
+    { "FILL", { 2, 3, 4, 5, 6, 7, 8 }, "sixteenths of the keys that a block sorts: what a bucket has on average" },
   },
   default = { LEVELS = 1, SPLITTERS = 256, OVERSAMPLE = 32, FILL = 6 },
   derive = {
@@ -303,8 +303,8 @@ local SAMPLE_PASSES = {
     { "ROW_BINS", "BINS_EACH * SPLITTERS" },
     { "SEGMENTS", "sel(LEVELS == 2, FIRST * BINS_EACH, 0)" }, -- rows of the second level
     { "ID_NBYTES", "sel(ROW_BINS > 256, 2, 1)" },
-    { "COUNT_SMEM", "4 * ROW_BINS + SPLITTERS * (NBYTES + sel(STABLE, 4, 0))" },
-    { "MOVE_SMEM", "TILE * (NBYTES + sel(STABLE, 4, 0) + ID_NBYTES) + 8 * ROW_BINS" },
+    { "COUNT_SMEM", "4 * ROW_BINS + 16 + (SPLITTERS + SPLITTERS // 32) * (NBYTES + sel(STABLE, 4, 0))" },
+    { "MOVE_SMEM", "TILE * (NBYTES + sel(STABLE, 4, 0) + ID_NBYTES) + 8 * ROW_BINS + 16" },
   },
   require = {
     { "ALG=sample_passes needs NETWORK=batcher", "NETWORK == 'batcher'" },
@@ -315,6 +315,9 @@ local SAMPLE_PASSES = {
     { "n fits the SORT_BLOCK * SORT_ITEMS keys that a block sorts", "n > RUN" },
     { "ALG=sample_passes needs n < 2^31", "n < 2^31" },
     { "values need keys of 4 or 8 bytes with ALG=sample_passes", "value == 0 or NBYTES >= 4" },
+    { "OVERSAMPLE leaves more than one sort in ten thousand a bucket that overflows; a smaller FILL needs less",
+      "OVERSAMPLE >= sel(FILL <= 2, 4, sel(FILL == 3, 8, sel(FILL == 4, 16, sel(FILL == 5, 24, "
+      .. "sel(FILL == 6, 32, sel(FILL == 7, 48, 64))))))" },
     { "SPLITTERS * OVERSAMPLE exceed the SORT_BLOCK * SORT_ITEMS keys that a block sorts",
       "SPLITTERS * OVERSAMPLE <= RUN" },
     { "the first level makes more than SPLITTERS buckets", "FIRST <= SPLITTERS" },
@@ -353,10 +356,14 @@ do
     stages[#stages + 1] = { kernel = kernel, when = when, grid = grid, block = block, smem = smem, args = args,
       [timing] = "EARLY" }
   end
+  local function sort(task, when, grid, from)
+    stage("sort_parts", when, grid, "SORT_BLOCK", "SORT_SMEM",
+      { { "i32", task }, { "u32", "n" }, { "u32", "FIRST" }, { "i32", "PASSES % 2" }, from[1], from[2], "xv",
+        "y", "yv", "y_places", "other", "other_v" })
+  end
   local function level(second, when, grid, tiles, x, to)
     local from = { x, x == "x" and "other_places" or x .. "_places" }
-    stage("choose_splitters", when, grid, "SORT_BLOCK", "SORT_SMEM",
-      { { "i32", second }, { "u32", "n" }, { "u32", "FIRST" }, from[1], from[2] })
+    sort(second, when, grid, from)
     stage("count_keys", when, tiles, "BLOCK", "COUNT_SMEM",
       { { "i32", second }, { "i32", "sel(LEVELS == 1, 1, " .. second .. ")" }, from[1], from[2], "ids" })
     for _, y in ipairs(to) do
@@ -367,8 +374,7 @@ do
   local ONE, TWO = "LEVELS == 1", "LEVELS == 2"
   level(0, nil, 1, TILES, "x", { { "y", ONE }, { "other", TWO } })
   level(1, TWO, "SEGMENTS", TILES .. " + SEGMENTS", "other", { { "y", TWO } })
-  stage("sort_buckets", nil, "sel(LEVELS == 2, FIRST, 1) * SPLITTERS", "SORT_BLOCK", "SORT_SMEM",
-    { { "u32", "n" }, { "i32", "PASSES % 2" }, "x", "xv", "y", "yv", "y_places", "other", "other_v" })
+  sort(2, nil, "sel(LEVELS == 2, FIRST, 1) * SPLITTERS", { "x", "y_places" })
   SAMPLE_PASSES.stages[#SAMPLE_PASSES.stages + 1] = { kernel = "merge_overflow", grid = "min(" .. TILES
     .. ", 2 * dev_sms)", block = "BLOCK", smem = "TILE_SMEM", overlap = "EARLY",
     args = { "n", { "i32", "PASSES" }, "y", "yv", "other", "other_v", "state" } }

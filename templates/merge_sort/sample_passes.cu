@@ -17,24 +17,25 @@ extern __shared__ __align__(16) unsigned char memory[];
 
 using bin_number = choose<ID_NBYTES == 1, unsigned char, unsigned short>;
 
+constexpr int BIN_WORDS = ROW_BINS + 4;  // one more bin, for threads without a key, and padding
+
+// Keys that a block sorts.
+struct sorted_part {
+  unsigned start, count;
+};
+
 // ---- splitters ----------------------------------------------------------------------------------
 
-// The place of the j-th of `samples`: one of each of as many equal stretches, at a pseudo-random place in it, since
-// keys may be periodic.
-__device__ __forceinline__ unsigned sampled(unsigned j, unsigned samples, unsigned count) {
-  const unsigned first = (unsigned)((unsigned long long)j * count / samples);
-  const unsigned end = (unsigned)((j + 1ull) * count / samples);
-  return first + __umulhi((j + 1) * 2654435761u, end - first);  // Knuth's multiplicative hash
-}
+// Where samples of `count` keys are: one of each of as many equal stretches, at a pseudo-random place in it, since keys
+// may be periodic.
+struct sample_places {
+  unsigned long long step;  // of stretches, times 2^32
 
-struct sampled_items {
-  const key *x;
-  const unsigned *places;  // NULL: keys are in their first places
-  unsigned samples, start, count;
-
-  __device__ __forceinline__ item operator()(unsigned j) const {
-    const unsigned at = start + sampled(j, samples, count);
-    return make_item(x[at], (int)(STABLE && places ? places[at] : at));
+  __device__ __forceinline__ sample_places(unsigned samples, unsigned count)
+      : step((((unsigned long long)count << 32) + samples - 1) / samples) {}
+  __device__ __forceinline__ unsigned operator()(unsigned j) const {
+    const unsigned first = (unsigned)(j * step >> 32), end = (unsigned)((j + 1) * step >> 32);
+    return first + __umulhi((j + 1) * 2654435761u, end - first);  // Knuth's multiplicative hash
   }
 };
 
@@ -66,34 +67,21 @@ __device__ __forceinline__ row_info first_row(const bucket_plan &plan, unsigned 
 __device__ __forceinline__ void put_splitters(const bucket_plan &plan, unsigned row,
                                               const row_info &info, unsigned samples, rows all) {
 #pragma unroll 1
-  for (unsigned node = threadIdx.x; node < SPLITTERS; node += SORT_BLOCK) {
-    if (node > 0) {
-      const unsigned nth = min(splitter_of(node), info.buckets - 2) + 1;
-      const item one = all[(unsigned long long)nth * samples / info.buckets];
-      plan.nodes[row * SPLITTERS + node] = key_of(one);
-      if constexpr (STABLE) plan.numbers[row * SPLITTERS + node] = source_of(one);
-    }
+  for (unsigned b = threadIdx.x; b < SPLITTERS; b += SORT_BLOCK) {
+    const unsigned nth = min(b, info.buckets - 1);
+    const item one = all[(unsigned long long)nth * samples / info.buckets];
+    plan.nodes[row * SPLITTERS + b] = key_of(one);
+    if constexpr (STABLE) plan.numbers[row * SPLITTERS + b] = source_of(one);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
-    choose_splitters(int second, unsigned n, unsigned buckets, const key *x, const unsigned *places,
-                     unsigned *state, row_info *row_infos, unsigned *tile_rows, unsigned *counts,
-                     unsigned *ends, unsigned *done, key *nodes, unsigned *numbers) {
-  pdl_wait();
-  const bucket_plan plan = {state, row_infos, tile_rows, counts, ends, done, nodes, numbers};
-  const unsigned row = second ? 1 + blockIdx.x : 0;
-  const row_info info =
-      second ? make_row(plan, blockIdx.x, gridDim.x) : first_row(plan, n, buckets);
+// Starts a row: what its bins count from, and which samples are sorted.
+__device__ __forceinline__ sorted_part start_row(const bucket_plan &plan, const row_info &info,
+                                                 unsigned row) {
   if (threadIdx.x == 0) plan.rows[row] = info, plan.done[row] = 0;
 #pragma unroll 1
   for (unsigned b = threadIdx.x; b < ROW_BINS; b += SORT_BLOCK) plan.counts[row * ROW_BINS + b] = 0;
-  if (info.buckets == 1) return;
-  const unsigned samples = min((unsigned)RUN, info.buckets * OVERSAMPLE);
-  const rows all = {reinterpret_cast<item *>(memory)};
-  sort_items(samples, sampled_items{x, second ? places : nullptr, samples, info.start, info.count},
-             all);
-  put_splitters(plan, row, info, samples, all);
+  return {info.start, info.buckets > 1 ? min((unsigned)RUN, info.buckets * OVERSAMPLE) : 0};
 }
 
 // ---- counting -----------------------------------------------------------------------------------
@@ -129,34 +117,32 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   if (second && blockIdx.x >= plan.state[ROW_TILES]) return;
   const row_tile t(plan, second, blockIdx.x);
   unsigned *const bins = reinterpret_cast<unsigned *>(memory);
-  unsigned *const tree_numbers = bins + ROW_BINS;
-  key *const tree_nodes = reinterpret_cast<key *>(tree_numbers + (STABLE ? SPLITTERS : 0));
+  key *const tree_nodes = reinterpret_cast<key *>(bins + BIN_WORDS);
+  unsigned *const tree_numbers = reinterpret_cast<unsigned *>(tree_nodes + TREE_PLACES);
+  const bucket_tree tree = {tree_nodes, tree_numbers, t.info.buckets};
+  const unsigned own = t.first + threadIdx.x;
+  const int left = (int)(t.end - own);  // i * BLOCK < left: the thread has an i-th key
   key k[ITEMS];
   unsigned number[ITEMS], bin[ITEMS];
+  x += own;
+  if constexpr (STABLE) places += second ? own : 0;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const unsigned at = t.first + i * BLOCK + threadIdx.x;
-    k[i] = at < t.end ? x[at] : key();
-    number[i] = STABLE ? (second && at < t.end ? places[at] : at) : 0;
+    const bool there = i * BLOCK < left;
+    k[i] = there ? x[i * BLOCK] : key();
+    number[i] = STABLE && there ? (second ? places[i * BLOCK] : own + i * BLOCK) : 0;
   }
 #pragma unroll 1
-  for (unsigned b = threadIdx.x; b < ROW_BINS; b += BLOCK) bins[b] = 0;
-  if (t.info.buckets > 1) {
-#pragma unroll 1
-    for (unsigned i = threadIdx.x; i < SPLITTERS; i += BLOCK) {
-      if (i > 0) {
-        tree_nodes[i] = nodes[t.row * SPLITTERS + i];
-        if constexpr (STABLE) tree_numbers[i] = numbers[t.row * SPLITTERS + i];
-      }
-    }
-  }
+  for (unsigned b = threadIdx.x; b < BIN_WORDS; b += BLOCK) bins[b] = 0;
+  tree.load<BLOCK>(nodes + t.row * SPLITTERS, numbers + (STABLE ? t.row * SPLITTERS : 0));
   __syncthreads();
-  bucket_tree{tree_nodes, tree_numbers, t.info.buckets}.find(bin, k, number);
+  tree.find(bin, k, number);
+  ids += own;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const unsigned at = t.first + i * BLOCK + threadIdx.x;
-    if (at < t.end) ids[at] = (bin_number)bin[i];
-    count_in(bins, bin[i], at < t.end);
+    const bool there = i * BLOCK < left;
+    if (there) ids[i * BLOCK] = (bin_number)bin[i];
+    atomicAdd(bins + (there ? bin[i] : ROW_BINS), 1);
   }
   __syncthreads();
 #pragma unroll 1
@@ -167,6 +153,19 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 }
 
 // ---- moving -------------------------------------------------------------------------------------
+
+// Counts the thread's keys in their bins, and puts their numbers there into the high halves of `bin`. A warp of a tile
+// that is sorted has keys of one bin at a time, which one thread counts for all.
+__device__ __forceinline__ void count_own(unsigned *bins, unsigned (&bin)[ITEMS]) {
+  const bool alike = __all_sync(0xffffffff, bin[0] == __shfl_sync(0xffffffff, bin[0], 0));
+  if (!alike) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) bin[i] |= atomicAdd(bins + bin[i], 1) << 16;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) bin[i] |= count_in(bins, bin[i]) << 16;
+}
 
 // Where the tile's keys go: `starts` is where those of a bin start in the tile, and `away` what to add to reach the
 // bin. bins has their numbers.
@@ -190,6 +189,7 @@ __device__ __forceinline__ void reserve(unsigned *bins, unsigned *away, unsigned
     if (b < ROW_BINS) bins[b] = at, away[b] = to[i] - at;
     at += n[i];
   }
+  if (threadIdx.x == 0) bins[ROW_BINS] = all;  // of threads without a key
   __syncthreads();
 }
 
@@ -205,40 +205,40 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   const row_tile t(plan, second, tiles - 1 - blockIdx.x);
   key *const keys = reinterpret_cast<key *>(memory);
   unsigned *const from = reinterpret_cast<unsigned *>(memory + TILE * NBYTES);
-  unsigned *const bins = from + (STABLE ? TILE : 0), *const away = bins + ROW_BINS;
+  unsigned *const bins = from + (STABLE ? TILE : 0), *const away = bins + BIN_WORDS;
   bin_number *const in_bin = reinterpret_cast<bin_number *>(away + ROW_BINS);
+  const unsigned own = t.first + threadIdx.x;
+  const int left = (int)(t.end - own);
   key k[ITEMS];
   unsigned bin[ITEMS], place[ITEMS];
+  x += own;
+  ids += own;
+  if constexpr (STABLE) places += second ? own : 0;
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const unsigned at = t.first + i * BLOCK + threadIdx.x;
-    k[i] = at < t.end ? x[at] : key();
-    bin[i] = at < t.end ? ids[at] : 0;
-    place[i] = STABLE ? (second && at < t.end ? places[at] : at) : 0;
+    const bool there = i * BLOCK < left;
+    k[i] = there ? x[i * BLOCK] : key();
+    bin[i] = there ? ids[i * BLOCK] : ROW_BINS;
+    place[i] = STABLE && there ? (second ? places[i * BLOCK] : own + i * BLOCK) : 0;
   }
 #pragma unroll 1
-  for (unsigned b = threadIdx.x; b < ROW_BINS; b += BLOCK) bins[b] = 0;
+  for (unsigned b = threadIdx.x; b < BIN_WORDS; b += BLOCK) bins[b] = 0;
   __syncthreads();
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    bin[i] |= count_in(bins, bin[i], t.first + i * BLOCK + threadIdx.x < t.end) << 16;
-  }
+  count_own(bins, bin);
   __syncthreads();
   reserve(bins, away, ends + t.row * ROW_BINS);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    if (t.first + i * BLOCK + threadIdx.x < t.end) {
-      const unsigned b = bin[i] & 0xffff, to = bins[b] + (bin[i] >> 16);
-      keys[to] = k[i];
-      in_bin[to] = (bin_number)b;
-      if constexpr (STABLE) from[to] = place[i];
-    }
+    const unsigned b = bin[i] & 0xffff, to = bins[b] + (bin[i] >> 16);
+    keys[to] = k[i];
+    in_bin[to] = (bin_number)b;
+    if constexpr (STABLE) from[to] = place[i];
   }
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const unsigned at = i * BLOCK + threadIdx.x;
-    if (at < t.end - t.first) {
+    if (i * BLOCK < left) {
       const unsigned to = at + away[in_bin[at]];
       y[to] = keys[at];
       if constexpr (STABLE) y_places[to] = from[at];
@@ -248,46 +248,77 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 
 // ---- sorting ------------------------------------------------------------------------------------
 
-struct items_of {
-  const key *x;
-  const unsigned *places;
-  unsigned start;
-
-  __device__ __forceinline__ item operator()(unsigned i) const {
-    return make_item(x[start + i], (int)(STABLE && places ? places[start + i] : start + i));
+// A bucket, or, where one has too many keys, a run of x.
+__device__ __forceinline__ sorted_part part_of_block(const bucket_plan &plan, unsigned n,
+                                                     bool overflowed) {
+  if (overflowed) {
+    const unsigned start = blockIdx.x < (n + RUN - 1) / RUN ? blockIdx.x * RUN : n;
+    return {start, min((unsigned)RUN, n - start)};
   }
-};
-
-extern "C" __global__ void __launch_bounds__(SORT_BLOCK, SORT_RESIDENT)
-    sort_buckets(unsigned n, int to_other, const key *x, const value *xv, key *y, value *yv,
-                 const unsigned *y_places, key *other, value *other_v, unsigned *state,
-                 row_info *row_infos, unsigned *tile_rows, unsigned *counts, unsigned *ends,
-                 unsigned *done, key *nodes, unsigned *numbers) {
-  pdl_wait();
-  const bucket_plan plan = {state, row_infos, tile_rows, counts, ends, done, nodes, numbers};
   const unsigned row = TWO ? 1 + blockIdx.x / SPLITTERS * BINS_EACH : 0;
   const unsigned bin = row * ROW_BINS + blockIdx.x % SPLITTERS * BINS_EACH;
-  const bool overflowed = plan.state[OVERFLOWED];
-  unsigned start, count;
-  if (overflowed) {
-    start = blockIdx.x < (n + RUN - 1) / RUN ? blockIdx.x * RUN : n;
-    count = min((unsigned)RUN, n - start);
+  return {plan.bin_start(bin), plan.counts[bin]};
+}
+
+enum { SPLIT_ALL, SPLIT_ROWS, SORT_BUCKETS };  // tasks
+
+// One kernel for all that is sorted, of which the code is long. Samples are taken from x and places, buckets from y and
+// y_places; runs of x go to y, or to `other` if to_other.
+extern "C" __global__ void __launch_bounds__(SORT_BLOCK, SORT_RESIDENT)
+    sort_parts(int task, unsigned n, unsigned buckets, int to_other, const key *x,
+               const unsigned *places, const value *xv, key *y, value *yv, const unsigned *y_places,
+               key *other, value *other_v, unsigned *state, row_info *row_infos,
+               unsigned *tile_rows, unsigned *counts, unsigned *ends, unsigned *done, key *nodes,
+               unsigned *numbers) {
+  pdl_wait();
+  const bucket_plan plan = {state, row_infos, tile_rows, counts, ends, done, nodes, numbers};
+  const bool splits = task != SORT_BUCKETS, overflowed = !splits && plan.state[OVERFLOWED];
+  const unsigned row = task == SPLIT_ROWS ? 1 + blockIdx.x : 0;
+  __shared__ row_info row_of_block;  // kept here, since the sort needs the registers
+  __shared__ sorted_part kept;
+  sorted_part part;
+  if (splits) {
+    const row_info info =
+        task == SPLIT_ROWS ? make_row(plan, blockIdx.x, gridDim.x) : first_row(plan, n, buckets);
+    part = start_row(plan, info, row);
+    if (threadIdx.x == 0) row_of_block = info;
   } else {
-    count = counts[bin];
-    start = ends[bin] - count;
+    part = part_of_block(plan, n, overflowed);
   }
-  if (count == 0) return;
+  if (part.count == 0) return;
+  const key *const from = splits || overflowed ? x : y;
+  const unsigned *const from_places = splits ? places : y_places;
+  const bool placed = STABLE && task != SPLIT_ALL && !overflowed;
+  const auto load_at = [&](unsigned i) {
+    const unsigned at = part.start + i;
+    return make_item(from[at], (int)(placed ? from_places[at] : at));
+  };
   const rows all = {reinterpret_cast<item *>(memory)};
-  sort_items(count, items_of{overflowed ? x : y, overflowed ? nullptr : y_places, start}, all);
-  key *const to = overflowed && to_other ? other : y;
-  value *const to_v = overflowed && to_other ? other_v : yv;
+  item v[SORT_ITEMS];
+  if (splits) {
+    __syncthreads();
+    const sample_places sample(part.count, row_of_block.count);
+    load_items(v, part.count, [&](unsigned j) { return load_at(sample(j)); });
+  } else {
+    load_items(v, part.count, load_at);
+  }
+  if (threadIdx.x == 0) kept = part;
+  sort_items(v, part.count, all);
+  part = kept;
+  if (task != SORT_BUCKETS) {
+    put_splitters(plan, row, row_of_block, part.count, all);
+    return;
+  }
+  const bool run = state[OVERFLOWED];
+  key *const to = (run && to_other ? other : y) + part.start;
+  value *const to_v = (run && to_other ? other_v : yv) + part.start;
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
     const unsigned i = k * SORT_BLOCK + threadIdx.x;
-    if (i < count) {
+    if (i < part.count) {
       const item one = all.nth<SORT_BLOCK>(threadIdx.x, k);
-      to[start + i] = key_of(one);
-      if constexpr (VALUE > 0) to_v[start + i] = xv[source_of(one)];
+      to[i] = key_of(one);
+      if constexpr (VALUE > 0) to_v[i] = xv[source_of(one)];
     }
   }
 }

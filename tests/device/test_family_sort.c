@@ -53,8 +53,8 @@ BED_TEST(merge_sort_parts_are_right) {
 
 BED_TEST(merge_sort_buckets_are_right) {
   static const char *const configs[] = {
-      "ALG=sample_passes,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WARP_MERGE=mixed,LEVELS=1,"
-      "SPLITTERS=32,OVERSAMPLE=16,FILL=6,BLOCK=64,ITEMS=8",
+      "ALG=sample_passes,SORT_BLOCK=64,SORT_ITEMS=16,NETWORK=batcher,WARP_MERGE=mixed,LEVELS=1,"
+      "SPLITTERS=32,OVERSAMPLE=32,FILL=6,BLOCK=64,ITEMS=8",
       "ALG=bitonic,SORT_BLOCK=128,SORT_ITEMS=16,CLUSTER=4",
   };
   CHECK_CONFIGS(b, "merge_sort", "n=5003 dtype=u8 keys=100 align=1", configs);

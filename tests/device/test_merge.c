@@ -352,16 +352,17 @@ BED_TEST(ranges_are_right) {
   }
 }
 
-/* Many keys: launches move them to buckets. The keys that a block sorts, and those it gets on average. */
+/* Many keys: launches move them to buckets. */
 static const struct {
-  size_t least, most, mean;
+  size_t least, most;
+  size_t mean; /* keys of a bucket of the first level */
   int value;
   const char *config;
 } BUCKETS[] = {
-    {300, 3000, 96, 0, "LEVELS=1,SPLITTERS=32,OVERSAMPLE=8,FILL=6,BLOCK=64,ITEMS=4"},
-    {300, 3000, 96, 4, "LEVELS=1,SPLITTERS=32,OVERSAMPLE=8,FILL=6,BLOCK=64,ITEMS=4"},
-    {4200, 6000, 48, 0, "LEVELS=2,SPLITTERS=32,OVERSAMPLE=8,FILL=3,BLOCK=128,ITEMS=2"},
-    {4200, 6000, 48, 4, "LEVELS=2,SPLITTERS=32,OVERSAMPLE=8,FILL=3,BLOCK=64,ITEMS=2"},
+    {300, 1536, 48, 0, "LEVELS=1,BLOCK=64,ITEMS=4"},
+    {300, 1536, 48, 4, "LEVELS=1,BLOCK=64,ITEMS=4"},
+    {4200, 5000, 48 * 32 * 2 / 3, 0, "LEVELS=2,BLOCK=128,ITEMS=2"},
+    {4200, 5000, 48 * 32 * 2 / 3, 4, "LEVELS=2,BLOCK=64,ITEMS=2"},
 };
 
 BED_TEST(buckets_are_right) {
@@ -370,7 +371,7 @@ BED_TEST(buckets_are_right) {
     const char *config =
         arena_format(&b->a,
                      "ALG=sample_passes,NETWORK=batcher,SORT_BLOCK=64,SORT_ITEMS=4,"
-                     "WARP_MERGE=shuffle,%s",
+                     "WARP_MERGE=shuffle,SPLITTERS=32,OVERSAMPLE=8,FILL=3,%s",
                      BUCKETS[c].config);
     kernel k = open_kernel_for(b, "merge_sort", BUCKETS[c].value,
                                arena_format(&b->a, " n=%zu", most), config);
@@ -378,8 +379,7 @@ BED_TEST(buckets_are_right) {
       const size_t n = least + random_below(&b->random, (uint32_t)(most - least));
       assert_sorted(b, &k, list_random(b, n, kind, 0), kind);
     }
-    const size_t in_bucket = least < 4096 ? BUCKETS[c].mean : BUCKETS[c].mean * 32 * 2 / 3;
-    const size_t buckets = (most + in_bucket - 1) / in_bucket;
+    const size_t buckets = (most + BUCKETS[c].mean - 1) / BUCKETS[c].mean;
     assert_sorted(b, &k, list_misleading(b, most, 8 * buckets), KINDS);
     close_kernel(&k);
   }
