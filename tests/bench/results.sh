@@ -52,7 +52,7 @@ conv2d cudnn
 conv3d cudnn
 julia textbook
 bezier textbook
-quadtree textbook
+quadtree cub
 coulomb textbook
 stencil textbook
 '

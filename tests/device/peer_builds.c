@@ -93,6 +93,7 @@ BUILD(radix_sort, "n=1000 dtype=u32 end_bit=12", "n=1000 dtype=f64 value_bytes=8
 BUILD(segmented_sort, "n=1000 segments=10", "n=1000 segments=10 order=descending value_bytes=4")
 BUILD(merge, "m=1000 dtype=u8", "m=1000 n=10 value=4")
 BUILD(merge_sort, "n=1000 dtype=f32", "n=1000 dtype=i64 value=8")
+BUILD(quadtree, "n=1000", "n=1000 max_depth=0")
 BUILD(vector_add, "n=1000", "n=1000 dtype=bf16", "n=1000 rows=3 dtype=i32")
 
 /* The message of nvcc is reported in one line. */

@@ -18,9 +18,10 @@
 /* How a family's problem maps to CUB's call: names of its fields and arguments. */
 typedef struct recipe {
   const char *family, *algorithm;
-  const char *payload;           /* field: bytes of the value that accompanies a key; NULL: none */
-  const char *in[PEER_CUB_IN];   /* arguments; the last two only for pairs */
-  const char *out[PEER_CUB_OUT]; /* arguments; the second of pairs only */
+  const char *payload;         /* field: bytes of the value that accompanies a key; NULL: none */
+  const char *in[PEER_CUB_IN]; /* arguments; the last two only for pairs */
+  const char
+      *out[PEER_CUB_OUT]; /* arguments; where there may be values, the second is of pairs only */
 } recipe;
 
 static const recipe recipes[] = {
@@ -43,10 +44,12 @@ static const recipe recipes[] = {
     {"merge", "PEER_MERGE", "value", {"a", "b", "av", "bv"}, {"c", "cv"}},
     {"merge_sort", "PEER_MERGE_SORT", "value", {"x", NULL, "xv"}, {"y", "yv"}},
     {"vector_add", "PEER_TRANSFORM", NULL, {"a", "b"}, {"c"}},
+    {"quadtree", "PEER_QUADTREE", NULL, {"x", "y"}, {"nodes", "node_count", "permutation"}},
 };
 static const char *const families[] = {
     "reduce",     "argmax",         "scan",  "segmented_reduce", "segmented_scan", "histogram",
-    "radix_sort", "segmented_sort", "merge", "merge_sort",       "vector_add",     NULL};
+    "radix_sort", "segmented_sort", "merge", "merge_sort",       "vector_add",     "quadtree",
+    NULL};
 
 static const recipe *recipe_of(const gen_template *t) {
   const recipe *r = recipes;
@@ -70,13 +73,13 @@ static const struct {
 enum { TYPES_KNOWN = sizeof types / sizeof *types };
 
 static int type_of(const gen_template *t, const gen_problem *p, size_t *out, err *e) {
-  const char *word = peer_word(t, p, "dtype");
-  for (*out = 0; word && *out < TYPES_KNOWN; (*out)++) {
+  const char *of = peer_word(t, p, "dtype"), *word = of ? of : "f32";
+  for (*out = 0; *out < TYPES_KNOWN; (*out)++) {
     if (!strcmp(types[*out].dtype, word)) {
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE, "cub is not used for elements of type %s", word ? word : "?");
+  return err_set(e, ERR_USAGE, "cub is not used for elements of type %s", word);
 }
 
 static const char *payload_of(const gen_template *t, const gen_problem *p) {
@@ -120,6 +123,8 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
                        .end_bit = (int)peer_number(t, p, "end_bit", bits),
                        .bins = peer_number(t, p, "bins", 0),
                        .lower = (double)peer_number(t, p, "lower", 0),
+                       .min_points = (int)peer_number(t, p, "min_points", 0),
+                       .max_depth = (int)peer_number(t, p, "max_depth", 0),
                        .first = 1};
   c->upper = c->lower + (double)peer_number(t, p, "span", 0);
   TRY(check_gaps(t, p, e));
@@ -229,6 +234,7 @@ typedef struct cub {
   size_t nbytes;
   peer_cub_call call;
   size_t in[PEER_CUB_IN], out[PEER_CUB_OUT]; /* positions of the arguments, from 1; 0: not used */
+  size_t box[PEER_CUB_BOX];
 } cub;
 
 static int launch(void *self, rt_stream s, const void *const *args, err *e) {
@@ -238,6 +244,9 @@ static int launch(void *self, rt_stream s, const void *const *args, err *e) {
   }
   for (int i = 0; i < PEER_CUB_OUT; i++) {
     x->call.out[i] = x->out[i] ? *(void *const *)args[x->out[i] - 1] : NULL;
+  }
+  for (int i = 0; i < PEER_CUB_BOX && x->box[i]; i++) {
+    memcpy(&x->call.box[i], args[x->box[i] - 1], sizeof x->call.box[i]);
   }
   int rc = x->run((void *)(uintptr_t)x->temporary, &x->nbytes, &x->call, s);
   x->call.first = 0;
@@ -286,8 +295,14 @@ static int positions(cub *x, const gen_template *t, const gen_problem *p, err *e
       TRY(position(t, r->in[i], &x->in[i], e));
     }
   }
-  TRY(position(t, r->out[0], &x->out[0], e));
-  return pairs ? position(t, r->out[1], &x->out[1], e) : 0;
+  for (int i = 0; i < PEER_CUB_OUT && r->out[i] && (!i || pairs || !r->payload); i++) {
+    TRY(position(t, r->out[i], &x->out[i], e));
+  }
+  static const char *const box[PEER_CUB_BOX] = {"left", "bottom", "width", "height"};
+  for (int i = 0; i < PEER_CUB_BOX && x->call.max_depth; i++) {
+    TRY(position(t, box[i], &x->box[i], e));
+  }
+  return 0;
 }
 
 static int reserve(cub *x, rt_device *d, err *e) {

@@ -331,6 +331,112 @@ SIGNATURE {
                                          out<T>(c, 0), static_cast<offset>(c->n),
                                          cuda::std::plus<T>{}, s);
 }
+
+#elif defined PEER_QUADTREE
+#include <cub/device/device_radix_sort.cuh>
+
+// CUB sorts; the tree is built on top, level by level, a thread a node.
+namespace {
+
+struct node {
+  int way, first, count, child;
+};
+
+__device__ unsigned cell(float v, float from, float size, int depth) {
+  const float cells = (float)(1 << depth), at = (v - from) / size * cells;
+  return at >= cells - 1 ? (1u << depth) - 1 : at > 0 ? (unsigned)at : 0;
+}
+
+__global__ void ways(int n, const float *x, const float *y, int depth, float left, float bottom,
+                     float width, float height, unsigned *keys, int *values, int *nodes,
+                     unsigned *levels) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i == 0) {
+    nodes[0] = 1, nodes[1] = 0, nodes[2] = n, nodes[3] = -1;
+    levels[0] = 1;
+  }
+  if (i >= n) return;
+  unsigned way = 0;
+  const unsigned column = cell(x[i], left, width, depth), row = cell(y[i], bottom, height, depth);
+  for (int b = 0; b < depth; b++) way |= (column >> b & 1) << 2 * b | (row >> b & 1) << (2 * b + 1);
+  keys[i] = way;
+  values[i] = i;
+}
+
+__device__ int lower_bound(const unsigned *keys, int low, int high, unsigned key) {
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (keys[middle] < key) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+__global__ void split(int level, int min_points, int max_depth, const unsigned *keys, int *nodes,
+                      int *node_count, unsigned *levels) {
+  int begin = 0;
+  for (int l = 0; l < level; l++) begin += (int)levels[l];
+  const int here = (int)levels[level];
+  if (level == max_depth && blockIdx.x + threadIdx.x == 0) *node_count = begin + here;
+  for (int from = blockIdx.x * 256; from < here && level < max_depth; from += gridDim.x * 256) {
+    const int i = from + threadIdx.x, lane = threadIdx.x % 32;
+    node v = {0, 0, 0, 0};
+    if (i < here) {
+      const int *p = nodes + 4ll * (begin + i);
+      v = {p[0], p[1], p[2], p[3]};
+    }
+    const bool splits = v.count > min_points;
+    const unsigned all = __ballot_sync(~0u, splits);
+    int first = 0;
+    if (lane == 0 && all) first = (int)atomicAdd(&levels[level + 1], 4 * __popc(all));
+    first = __shfl_sync(~0u, first, 0) + 4 * __popc(all & ((1u << lane) - 1));
+    if (!splits) continue;
+    const int child = begin + here + first, shift = 2 * (max_depth - level - 1);
+    int at = v.first;
+    nodes[4ll * (begin + i) + 3] = child;
+    for (unsigned q = 0; q < 4; q++) {
+      const unsigned next = ((unsigned)v.way ^ 1u << 2 * level) * 4 + q + 1;
+      const int end = q == 3 ? v.first + v.count
+                             : lower_bound(keys, at, v.first + v.count, next << shift);
+      int *p = nodes + 4ll * (child + (int)q);
+      p[0] = v.way * 4 + (int)q, p[1] = at, p[2] = end - at, p[3] = -1;
+      at = end;
+    }
+  }
+}
+
+}  // namespace
+
+SIGNATURE {
+  const int n = static_cast<int>(c->n), bits = c->max_depth ? 2 * c->max_depth : 1;
+  const size_t array = (4 * c->n + 255) / 256 * 256;
+  char *at = static_cast<char *>(temporary);
+  unsigned *keys = reinterpret_cast<unsigned *>(at), *sorted = keys + array / 4,
+           *levels = sorted + array / 2;
+  int *values = reinterpret_cast<int *>(at + 2 * array), *nodes = out<int>(c, 0);
+  size_t sort = 0;
+  cudaError_t rc = cub::DeviceRadixSort::SortPairs(nullptr, sort, keys, sorted, values,
+                                                   out<int>(c, 2), n, 0, bits, s);
+  if (!temporary || rc) {
+    nbytes = 3 * array + 256 + sort;
+    return rc;
+  }
+  cudaMemsetAsync(levels, 0, 256, s);
+  ways<<<(n + 256) / 256, 256, 0, s>>>(n, in<float>(c, 0), in<float>(c, 1), c->max_depth, c->box[0],
+                                       c->box[1], c->box[2], c->box[3], keys, values, nodes, levels);
+  rc = cub::DeviceRadixSort::SortPairs(at + 3 * array + 256, sort, keys, sorted, values,
+                                       out<int>(c, 2), n, 0, bits, s);
+  long long most = 1;
+  for (int level = 0; level <= c->max_depth; level++, most = most < n ? 4 * most : most) {
+    const long long blocks = (most + 255) / 256;
+    split<<<blocks < 2112 ? (int)blocks : 2112, 256, 0, s>>>(level, c->min_points, c->max_depth,
+                                                            sorted, nodes, out<int>(c, 1), levels);
+  }
+  return rc ? rc : cudaGetLastError();
+}
 #endif
 
 extern "C" int peer_cub_run(void *temporary, size_t *nbytes, const peer_cub_call *c, void *stream) {
