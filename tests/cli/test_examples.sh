@@ -41,6 +41,7 @@ refuses 2 "exported C cannot raise the limit of pending launches for expand, whi
   $autotune export examples/expand.lua n=64 --config ALG=launch --arch sm_90a --header "$folder/expand.h"
 
 checked compact "n=0" "n=1001"
+checked nested "blocks=1" "blocks=3"
 
 checked connected "n=3000" "n=3000 blocking=yes" n=1 n=2
 refuses 2 "LOOP=host and LOOP=ahead wait for the device" $autotune check examples/connected.lua n=100 --config LOOP=host
