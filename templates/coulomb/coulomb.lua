@@ -6,7 +6,7 @@
 -- A pair costs one reciprocal square root by the special function unit, 16 a cycle and multiprocessor, while there is
 -- time for eight other instructions and four are needed: MIXED computes some of the roots with the rest.
 --
--- The text depends on whether there is a cutoff, not on the sizes.
+-- The text depends on whether there is a cutoff, and on whether there is one plane (FLAT), not on other sizes.
 
 local POINTS_ALL, HALO = "nx * ny * nz", "(reach + 1)"
 local function join(...)
@@ -285,6 +285,7 @@ return {
 
   derive = {
     { "CUT", "range == 'cutoff'" }, { "ALIGN", "align" },
+    { "FLAT", "nz == 1 and AXIS ~= 'z' and ATOMS == 'shared'" }, -- one z for all points: computed when a tile is loaded
     { "CHUNKS", "sel(ATOMS == 'constant', max(1, ceildiv(n, CHUNK)), 1)" },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },

@@ -29,7 +29,7 @@ __device__ __forceinline__ void add_tiles(const lattice &g, const column &p, con
     const int n = (int)min((long long)CHUNK, to - i);
     __syncthreads();
 #pragma unroll 2
-    for (int t = thread; t < n; t += BLOCK_X * BLOCK_Y) tile[t] = list.at(i + t);
+    for (int t = thread; t < n; t += BLOCK_X * BLOCK_Y) tile[t] = flatten(g, list.at(i + t));
     __syncthreads();
     add_atoms(g, p, n, sum, [&](int t) { return tile[t]; });
   }

@@ -116,26 +116,31 @@ __device__ __forceinline__ constexpr bool is_arithmetic(int pair) {
   return (pair + 1) * MIXED / 16 > pair * MIXED / 16;
 }
 
+// With FLAT what is the same for all points, which have one z, has been added up in a.z: see flatten.
 __device__ __forceinline__ float across(const column &p, const float4 &a, float soft2) {
   const float du = p.u - (AXIS == AXIS_x ? a.y : a.x), dv = p.v - (AXIS == AXIS_z ? a.y : a.z);
-  return fmaf(dv, dv, fmaf(du, du, soft2));
+  return FLAT ? fmaf(du, du, a.z) : fmaf(dv, dv, fmaf(du, du, soft2));
+}
+__device__ __forceinline__ float4 flatten(const lattice &g, float4 a) {
+  if (FLAT) a.z = fmaf(g.z(0) - a.z, g.z(0) - a.z, g.soft2);
+  return a;
 }
 __device__ __forceinline__ float along(const float4 &a) {
   return AXIS == AXIS_x ? a.x : AXIS == AXIS_y ? a.y : a.z;
 }
 
 // N atoms: first the squares of all distances, then all roots, then the sums, so that no sum waits for its root while
-// there are others to compute. Tells whether a square may be below the least normal number.
+// there are others to compute. Returns what is at most the least square.
 template <int N, class ATOM>
-__device__ __forceinline__ bool add_group(const lattice &g, const column &p, const ATOM &atom,
-                                          float *sum) {
+__device__ __forceinline__ float add_group(const lattice &g, const column &p, const ATOM &atom,
+                                           float *sum) {
   float charge[N], r2[N * POINTS], inverse[N * POINTS];
-  bool near = false;
+  float least = LEAST_NORMAL;
 #pragma unroll
   for (int u = 0; u < N; u++) {
     const float4 a = atom(u);
     const float r = across(p, a, g.soft2);
-    near |= r < LEAST_NORMAL;
+    least = fminf(least, r);
     charge[u] = a.w;
 #pragma unroll
     for (int k = 0; k < POINTS; k++) {
@@ -163,7 +168,7 @@ __device__ __forceinline__ bool add_group(const lattice &g, const column &p, con
       to = fmaf(charge[i / POINTS], inverse[i], to);
     }
   }
-  return near;
+  return least;
 }
 
 // What add_group has left out: an atom at the point itself, whose energy is infinite.
@@ -182,21 +187,21 @@ __device__ __forceinline__ void add_infinities(const lattice &g, const column &p
 template <class ATOM>
 __device__ __forceinline__ void add_atoms(const lattice &g, const column &p, int n, float *sum,
                                           const ATOM &atom) {
-  bool near = false;
+  float least = LEAST_NORMAL;
   int i = 0;
 #pragma unroll 1
   for (; i + UNROLL <= n; i += UNROLL) {
-    near |= add_group<UNROLL>(
-        g, p, [&](int u) { return atom(i + u); }, sum);
+    least = fminf(least, add_group<UNROLL>(
+                             g, p, [&](int u) { return atom(i + u); }, sum));
   }
   if constexpr (UNROLL > 1) {
 #pragma unroll 1
     for (; i < n; i++)
-      near |= add_group<1>(
-          g, p, [&](int) { return atom(i); }, sum);
+      least = fminf(least, add_group<1>(
+                               g, p, [&](int) { return atom(i); }, sum));
   }
   if constexpr (MIXED > 0) {
-    if (!near) return;
+    if (!(least < LEAST_NORMAL)) return;
 #pragma unroll 1
     for (i = 0; i < n; i++) add_infinities(g, p, atom(i), sum);
   }
