@@ -12,6 +12,13 @@ __host__ __device__ constexpr unsigned with_gaps(unsigned splitter) {
 }
 constexpr unsigned TREE_PLACES = with_gaps(SPLITTERS);
 
+// One predicated addition; the compiler adds and then selects.
+__device__ __forceinline__ void add_if(unsigned &x, unsigned more, bool yes) {
+  asm("{ .reg .pred p; setp.ne.s32 p, %2, 0; @p add.u32 %0, %0, %1; }"
+      : "+r"(x)
+      : "r"(more), "r"((int)yes));
+}
+
 struct bucket_tree {
   key *nodes;
   unsigned *numbers;
@@ -55,7 +62,7 @@ struct bucket_tree {
       const unsigned further = with_gaps(step) * (unsigned)sizeof(key);
 #pragma unroll
       for (int i = 0; i < N; i++) {
-        if (goes_right(k[i], number[i], bin[i] + further)) bin[i] += further;
+        add_if(bin[i], further, goes_right(k[i], number[i], bin[i] + further));
       }
     }
 #pragma unroll

@@ -19,6 +19,9 @@ using bin_number = choose<ID_NBYTES == 1, unsigned char, unsigned short>;
 
 constexpr int BIN_WORDS = ROW_BINS + 4;  // one more bin, for threads without a key, and padding
 
+// The compiler keeps nothing that it has computed from x: what is compared once more needs no register in between.
+__device__ __forceinline__ void forget(int &x) { asm volatile("" : "+r"(x)); }
+
 // Keys that a block sorts.
 struct sorted_part {
   unsigned start, count;
@@ -121,7 +124,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   unsigned *const tree_numbers = reinterpret_cast<unsigned *>(tree_nodes + TREE_PLACES);
   const bucket_tree tree = {tree_nodes, tree_numbers, t.info.buckets};
   const unsigned own = t.first + threadIdx.x;
-  const int left = (int)(t.end - own);  // i * BLOCK < left: the thread has an i-th key
+  int left = (int)(t.end - own);  // i * BLOCK < left: the thread has an i-th key
   key k[ITEMS];
   unsigned number[ITEMS], bin[ITEMS];
   x += own;
@@ -138,6 +141,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   __syncthreads();
   tree.find(bin, k, number);
   ids += own;
+  forget(left);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const bool there = i * BLOCK < left;
@@ -208,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   unsigned *const bins = from + (STABLE ? TILE : 0), *const away = bins + BIN_WORDS;
   bin_number *const in_bin = reinterpret_cast<bin_number *>(away + ROW_BINS);
   const unsigned own = t.first + threadIdx.x;
-  const int left = (int)(t.end - own);
+  int left = (int)(t.end - own);
   key k[ITEMS];
   unsigned bin[ITEMS], place[ITEMS];
   x += own;
@@ -235,6 +239,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
     if constexpr (STABLE) from[to] = place[i];
   }
   __syncthreads();
+  forget(left);
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const unsigned at = i * BLOCK + threadIdx.x;
