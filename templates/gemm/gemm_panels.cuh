@@ -11,9 +11,20 @@ struct alignas(2 * sizeof(output)) pair {
   output e[2];
 };
 
+// Two neighbours in a column of C as they were; with beta 0, C is not read.
+__device__ __forceinline__ pair pair_before(const result &to, int row, int column) {
+  pair v;
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+    const bool read = to.beta != 0 && row + e < to.m && column < to.n;
+    v.e[e] = read ? to.C[row + e + column * to.ld] : output();
+  }
+  return v;
+}
+
 // Two neighbours in a column; SCALED: they are the sums already.
 template <bool SCALED>
-__device__ __forceinline__ pair finished_pair(const result &to, const float *sum, int row,
+__device__ __forceinline__ pair finished_pair(const result &to, const float *sum, pair was, int row,
                                               int column) {
   pair v;
 #pragma unroll
@@ -21,9 +32,7 @@ __device__ __forceinline__ pair finished_pair(const result &to, const float *sum
     float x = sum[e];
     if (!SCALED) {
       const bool inside = row + e < to.m && column < to.n;
-      output before = output();
-      if (inside && to.beta != 0) before = to.C[row + e + column * to.ld];
-      x = inside ? to.finished(sum[e], before, row + e, column) : 0;
+      x = inside ? to.finished(sum[e], was.e[e], row + e, column) : 0;
     }
     v.e[e] = rounded(x);
   }
@@ -120,9 +129,16 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
         bulk_wait_read<PANELS - 1>();
     }
     __syncwarp();
+    const auto row_of = [&](int j) { return row + 8 * j + lane % 4 * 2; };
+    const auto column_of = [&](int half) { return column + lane / 4 + 8 * half; };
+    pair was[PANEL_ROWS / 8][2] = {};  // read together: no read passes the writes to shared memory
+    if (!SCALED) {
+#pragma unroll
+      for (int i = 0; i < PANEL_ROWS / 4; i++) was[i / 2][i % 2] = pair_before(to, row_of(i / 2), column_of(i % 2));
+    }
     fill_panel(panel, [&](int j, int half) {
-      return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
-                                   row + 8 * j + lane % 4 * 2, column + lane / 4 + 8 * half);
+      return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half], was[j][half],
+                                   row_of(j), column_of(half));
     });
     put_panel(to, map, panel, row, column);
   }

@@ -36,9 +36,14 @@ struct result {
     return epilogue(scaled(alpha, sum, beta, widen(before)), row, column, scales, biases);
   }
   // With beta 0, C is not read.
-  __device__ __forceinline__ void put(wide sum, int row, int column) const {
+  __device__ __forceinline__ output before(int row, int column) const {
+    return beta == 0 || excludes(row, column) ? output() : C[row + column * ld];
+  }
+  __device__ __forceinline__ void put(wide sum, output was, int row, int column) const {
     if (excludes(row, column)) return;
-    output *to = C + row + column * ld;
-    *to = rounded(finished(sum, beta == 0 ? output() : *to, row, column));
+    C[row + column * ld] = rounded(finished(sum, was, row, column));
+  }
+  __device__ __forceinline__ void put(wide sum, int row, int column) const {
+    put(sum, before(row, column), row, column);
   }
 };

@@ -9,19 +9,22 @@ struct alignas((CV * SUM_NBYTES) < 16 ? (CV * SUM_NBYTES) : 16) vector_sum {
   wide e[CV];
 };
 
-// CV elements of a column, all inside or none; with beta 0, C is not read.
-__device__ __forceinline__ void put_vector(const result &to, const wide *from, int row,
+// CV elements of a column of C as they were, all inside or none; with beta 0, C is not read.
+__device__ __forceinline__ vector vector_before(const result &to, int row, int column) {
+  if (to.beta == 0 || to.excludes(row, column)) return vector();
+  return *reinterpret_cast<const vector *>(to.C + row + column * to.ld);
+}
+
+__device__ __forceinline__ void put_vector(const result &to, const wide *from, vector v, int row,
                                            int column) {
   if (to.excludes(row, column)) return;
   const vector_sum sum = *reinterpret_cast<const vector_sum *>(from);
-  vector *at = reinterpret_cast<vector *>(to.C + row + column * to.ld);
-  vector v = vector();
-  if (to.beta != 0) v = *at;
 #pragma unroll
   for (int e = 0; e < CV; e++) v.e[e] = rounded(to.finished(sum.e[e], v.e[e], row + e, column));
-  *at = v;
+  *reinterpret_cast<vector *>(to.C + row + column * to.ld) = v;
 }
 
+// Some of C is read at a time: no read passes a store to C.
 __device__ __forceinline__ void store(const sums &c, const result &to, corner tile) {
   const position at(threadIdx.x);
   const int quad = at.lane / 4, place = at.lane % 4;
@@ -29,16 +32,17 @@ __device__ __forceinline__ void store(const sums &c, const result &to, corner ti
   if constexpr (STORE == STORE_direct) {
 #pragma unroll
     for (int j = 0; j < NI; j++) {
+      const auto row_of = [&](int r) { return row + r / 4 * 16 + quad + r % 4 / 2 * 8; };
+      const auto column_of = [&](int r) { return column + 8 * j + 2 * place + r % 2; };
+      output before[4 * MI];
 #pragma unroll
-      for (int i = 0; i < MI; i++) {
+      for (int r = 0; r < 4 * MI; r++) before[r] = to.before(row_of(r), column_of(r));
 #pragma unroll
-        for (int e = 0; e < 4; e++) {
-          to.put(c[i][j][e], row + 16 * i + quad + e / 2 * 8, column + 8 * j + 2 * place + e % 2);
-        }
-      }
+      for (int r = 0; r < 4 * MI; r++) to.put(c[r / 4][j][r % 4], before[r], row_of(r), column_of(r));
     }
   } else {
     // A warp transposes 8 * STORED_NI columns at a time in its own part of shared memory.
+    constexpr int ALL = 8 * STORED_NI * WM / CV, AT_A_TIME = ALL < 4 * 32 ? (ALL + 31) / 32 : 4;
     wide *slice = reinterpret_cast<wide *>(memory) + threadIdx.x / 32 * STORED_SIZE;
     __syncthreads();  // tiles were there
 #pragma unroll
@@ -50,10 +54,20 @@ __device__ __forceinline__ void store(const sums &c, const result &to, corner ti
             c[i][first + j][e];
       }
       __syncwarp();
-#pragma unroll 2
-      for (int v = at.lane; v < 8 * STORED_NI * WM / CV; v += 32) {
-        const int x = v % (WM / CV) * CV, y = v / (WM / CV);
-        put_vector(to, slice + y * (WM + 4) + x, row + x, column + 8 * first + y);
+#pragma unroll 1
+      for (int v = at.lane; v < ALL; v += 32 * AT_A_TIME) {
+        const auto x = [&](int r) { return (v + 32 * r) % (WM / CV) * CV; };
+        const auto y = [&](int r) { return (v + 32 * r) / (WM / CV); };
+        vector before[AT_A_TIME];
+#pragma unroll
+        for (int r = 0; r < AT_A_TIME; r++) {
+          if (v + 32 * r < ALL) before[r] = vector_before(to, row + x(r), column + 8 * first + y(r));
+        }
+#pragma unroll
+        for (int r = 0; r < AT_A_TIME; r++) {
+          if (v + 32 * r >= ALL) break;
+          put_vector(to, slice + y(r) * (WM + 4) + x(r), before[r], row + x(r), column + 8 * first + y(r));
+        }
       }
       __syncwarp();
     }

@@ -67,17 +67,22 @@ struct result {
   matrices<number> C;
   const number *scales, *biases;
 
-  // V elements of a column; with beta 0, C is not read.
   template <int V>
-  __device__ __forceinline__ void put(const number (&sum)[V], long long matrix, int row,
+  __device__ __forceinline__ vector<V> *at(long long matrix, int row, int column) const {
+    return reinterpret_cast<vector<V> *>(C[matrix] + column * C.ld + row);
+  }
+  // V elements of a column as they were; with beta 0, C is not read.
+  template <int V>
+  __device__ __forceinline__ vector<V> before(long long matrix, int row, int column) const {
+    return beta == 0 ? vector<V>() : *at<V>(matrix, row, column);
+  }
+  template <int V>
+  __device__ __forceinline__ void put(const number (&sum)[V], vector<V> v, long long matrix, int row,
                                       int column) const {
-    vector<V> *to = reinterpret_cast<vector<V> *>(C[matrix] + column * C.ld + row);
-    vector<V> v = vector<V>();
-    if (beta != 0) v = *to;
 #pragma unroll
     for (int e = 0; e < V; e++) {
       v.e[e] = epilogue(scaled(alpha, sum[e], beta, v.e[e]), row + e, column, scales, biases);
     }
-    *to = v;
+    *at<V>(matrix, row, column) = v;
   }
 };

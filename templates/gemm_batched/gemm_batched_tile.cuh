@@ -68,19 +68,30 @@ __device__ __forceinline__ void multiply(number (&c)[TM][TN], const number *a, L
 
 // ---- storing C ----------------------------------------------------------------------------------
 
-// A tile, from registers.
+// A tile, from registers; some columns of C are read together: no read passes a store to C.
 __device__ __forceinline__ void store_tile(const number (&c)[TM][TN], const result &to,
                                            long long matrix, shape s, place thread) {
+  constexpr int IN_COLUMN = TM / MV, COLUMNS = TM >= 16 ? 1 : TN < 16 / TM ? TN : 16 / TM;
+  const auto row_of = [&](int i) { return index_of<MV, PM>(thread.row, i * MV); };
+  const auto column_of = [&](int j) { return index_of<NV, PN>(thread.column, j); };
+  const auto is_inside = [&](int i, int j) { return j < TN && column_of(j) < s.n && row_of(i) < s.m; };
 #pragma unroll
-  for (int j = 0; j < TN; j++) {
-    const int y = index_of<NV, PN>(thread.column, j);
+  for (int first = 0; first < TN; first += COLUMNS) {
+    vector<MV> before[COLUMNS * IN_COLUMN];
 #pragma unroll
-    for (int i = 0; i < TM; i += MV) {
-      const int x = index_of<MV, PM>(thread.row, i);
+    for (int r = 0; r < COLUMNS * IN_COLUMN; r++) {
+      const int i = r % IN_COLUMN, j = first + r / IN_COLUMN;
+      before[r] = vector<MV>();
+      if (is_inside(i, j)) before[r] = to.before<MV>(matrix, row_of(i), column_of(j));
+    }
+#pragma unroll
+    for (int r = 0; r < COLUMNS * IN_COLUMN; r++) {
+      const int i = r % IN_COLUMN, j = first + r / IN_COLUMN;
+      if (!is_inside(i, j)) continue;
       number v[MV];
 #pragma unroll
-      for (int e = 0; e < MV; e++) v[e] = c[i + e][j];
-      if (y < s.n && x < s.m) to.put(v, matrix, x, y);
+      for (int e = 0; e < MV; e++) v[e] = c[i * MV + e][j];
+      to.put(v, before[r], matrix, row_of(i), column_of(j));
     }
   }
 }
@@ -98,37 +109,62 @@ __device__ __forceinline__ void share_tile(const number (&c)[TM][TN], number *su
   }
 }
 
-// Elements i to i + V - 1 of the group, where C is packed too: vectors may cross columns and matrices.
+constexpr int AT_A_TIME = 4;  // vectors of C that a thread reads together: no read passes a store to C
+
+// Where C is packed too, elements of the group from `begin` to `end` in vectors, which may cross columns and matrices.
 template <int V>
-__device__ __forceinline__ void put_run(const number *sums, const result &to, number *group, int i,
-                                        shape s) {
+__device__ __forceinline__ void put_runs(const number *sums, const result &to, number *group, int begin, int end,
+                                         shape s) {
   const int size = s.m * s.n;
-  vector<V> v = vector<V>(), *there = reinterpret_cast<vector<V> *>(group + i);
-  const vector<V> sum = *reinterpret_cast<const vector<V> *>(sums + i);
-  if (to.beta != 0) v = *there;
+  for (int first = begin + threadIdx.x * V; first < end; first += BLOCK * V * AT_A_TIME) {
+    vector<V> v[AT_A_TIME];
 #pragma unroll
-  for (int e = 0; e < V; e++) {
-    const int at = (i + e) % size;
-    v.e[e] = epilogue(scaled(to.alpha, sum.e[e], to.beta, v.e[e]), at % s.m, at / s.m, to.scales,
-                      to.biases);
+    for (int x = 0; x < AT_A_TIME; x++) {
+      const int i = first + x * BLOCK * V;
+      v[x] = vector<V>();
+      if (to.beta != 0 && i < end) v[x] = *reinterpret_cast<const vector<V> *>(group + i);
+    }
+#pragma unroll
+    for (int x = 0; x < AT_A_TIME; x++) {
+      const int i = first + x * BLOCK * V;
+      if (i >= end) break;
+      const vector<V> sum = *reinterpret_cast<const vector<V> *>(sums + i);
+#pragma unroll
+      for (int e = 0; e < V; e++) {
+        const int at = (i + e) % size;
+        v[x].e[e] = epilogue(scaled(to.alpha, sum.e[e], to.beta, v[x].e[e]), at % s.m, at / s.m, to.scales, to.biases);
+      }
+      *reinterpret_cast<vector<V> *>(group + i) = v[x];
+    }
   }
-  *there = v;
 }
 
 // The group, from shared memory.
 __device__ __forceinline__ void store_group(const number *sums, const result &to, long long first,
                                             int matrices, shape s) {
+  const int all = matrices * s.m * s.n;
   if constexpr (LAYOUT == LAYOUT_packed) {
     constexpr int V = GROUP * EXACT_M * EXACT_N % VEC == 0 ? VEC : 1;
-    const int all = matrices * s.m * s.n, whole = all / V * V;
+    const int whole = all / V * V;
     number *group = to.C[first];
-    for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) put_run<V>(sums, to, group, i, s);
-    for (int i = whole + threadIdx.x; i < all; i += BLOCK) put_run<1>(sums, to, group, i, s);
+    put_runs<V>(sums, to, group, 0, whole, s);
+    if (V > 1) put_runs<1>(sums, to, group, whole, all, s);
   } else {
     const int size = s.m * s.n;
-    for (int i = threadIdx.x; i < matrices * size; i += BLOCK) {
-      const number v[1] = {sums[i]};
-      to.put(v, first + i / size, i % size % s.m, i % size / s.m);
+    for (int begin = threadIdx.x; begin < all; begin += BLOCK * AT_A_TIME) {
+      vector<1> v[AT_A_TIME];
+#pragma unroll
+      for (int x = 0; x < AT_A_TIME; x++) {
+        const int i = begin + x * BLOCK;
+        if (i < all) v[x] = to.before<1>(first + i / size, i % size % s.m, i % size / s.m);
+      }
+#pragma unroll
+      for (int x = 0; x < AT_A_TIME; x++) {
+        const int i = begin + x * BLOCK;
+        if (i >= all) break;
+        const number sum[1] = {sums[i]};
+        to.put(sum, v[x], first + i / size, i % size % s.m, i % size / s.m);
+      }
     }
   }
 }

@@ -64,7 +64,7 @@ __device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row,
   }
 }
 
-// C = alpha c + beta C; with beta 0, C is not read.
+// C = alpha c + beta C; with beta 0, C is not read. Otherwise some of it is read at a time: no read passes a store to C.
 __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m, int n,
                                     float alpha, float beta, float *C, long long ldc,
                                     const float *scales, const float *biases) {
@@ -82,25 +82,37 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
   }
   const int rows = m - first_row, columns = n - first_column;
   C += first_row + first_column * ldc;
+  constexpr int IN_COLUMN = CM / STORE, ALL = IN_COLUMN * CN, AHEAD_OF_STORES = ALL * STORE < 32 ? ALL : 32 / STORE;
 #pragma unroll
-  for (int j = 0; j < CN; j++) {
+  for (int first = 0; first < ALL; first += AHEAD_OF_STORES) {
+    floats<STORE> before[AHEAD_OF_STORES];
 #pragma unroll
-    for (int i = 0; i < CM; i += STORE) {
+    for (int x = 0; x < AHEAD_OF_STORES; x++) {
+      before[x] = floats<STORE>();
+      if (FINISH == FINISH_atomic || beta == 0 || first + x >= ALL) continue;
+      const int i = (first + x) % IN_COLUMN * STORE, j = (first + x) / IN_COLUMN;
       const int row = position::row_offset(i, j), column = position::column_offset(i, j);
       if (EDGE == EDGE_guarded && (row >= rows || column >= columns)) continue;
-      float *to = C + row + column * ldc;
-      floats<STORE> v = floats<STORE>();
-      if constexpr (FINISH == FINISH_atomic) {
+      before[x] = *reinterpret_cast<const floats<STORE> *>(C + row + column * ldc);
+    }
 #pragma unroll
-        for (int e = 0; e < STORE; e++) v.e[e] = alpha * c[i + e][j];
+    for (int x = 0; x < AHEAD_OF_STORES; x++) {
+      if (first + x >= ALL) continue;
+      const int i = (first + x) % IN_COLUMN * STORE, j = (first + x) / IN_COLUMN;
+      const int row = position::row_offset(i, j), column = position::column_offset(i, j);
+      if (EDGE == EDGE_guarded && (row >= rows || column >= columns)) continue;
+      float *const to = C + row + column * ldc;
+      floats<STORE> v;
+#pragma unroll
+      for (int e = 0; e < STORE; e++) {
+        v.e[e] = FINISH == FINISH_atomic
+                     ? alpha * c[i + e][j]
+                     : epilogue(scaled(alpha, c[i + e][j], beta, before[x].e[e]), first_row + row + e,
+                                first_column + column, scales, biases);
+      }
+      if constexpr (FINISH == FINISH_atomic) {
         add_atomically(to, v);
       } else {
-        if (beta != 0) v = *reinterpret_cast<const floats<STORE> *>(to);
-#pragma unroll
-        for (int e = 0; e < STORE; e++) {
-          v.e[e] = epilogue(scaled(alpha, c[i + e][j], beta, v.e[e]), first_row + row + e,
-                            first_column + column, scales, biases);
-        }
         *reinterpret_cast<floats<STORE> *>(to) = v;
       }
     }
