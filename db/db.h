@@ -144,6 +144,11 @@ int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e);
  * kept apart from samples */
 int db_estimate_put(db *d, int64_t trial_id, const char *model, double sec, err *e);
 
+/* db_preparation_put -- the seconds of a trial's preparation, before the sample or estimate whose times
+ * have their share of it; the last counts, of one second the largest. db_preparation_get -- 0: there is none */
+int db_preparation_put(db *d, int64_t trial_id, double sec, err *e);
+int db_preparation_get(db *d, int64_t trial_id, double *sec, err *e);
+
 /* db_effort_add -- add to the seconds spent searching for this problem (no effect before its first
  * trial is stored). db_effort_get -- their sum, 0 without any: an interrupted search resumes with
  * the rest of its budget */
@@ -242,7 +247,7 @@ int db_merge(db *d, const char *path, err *e);
  *   out  *n  images deleted */
 int db_prune(db *d, int keep, int64_t *n, err *e);
 
-enum { DB_TABLES = 12 };
+enum { DB_TABLES = 13 };
 typedef struct db_stats {
   struct {
     const char *table; /* static */

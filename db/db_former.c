@@ -178,6 +178,9 @@ static const char *const join_trials[] = {
     " AND (o.at, o.sequence, o.run) > (trial.at, trial.sequence, trial.run)",
     MOVE_FACTS(sample),
     MOVE_FACTS(estimate),
+    "INSERT INTO preparation (trial, sec, at) SELECT ?2, sec, at FROM preparation WHERE trial = ?1"
+    " ON CONFLICT (trial) DO UPDATE SET " DB_JOIN_PREPARATION,
+    "DELETE FROM preparation WHERE trial = ?1",
     "DELETE FROM standing WHERE trial IN (?1, ?2)",
     "INSERT INTO standing (trial, problem, rank, sec, spread, at, sequence, run)"
     " SELECT t.id, t.problem, x.rank, x.sec, x.spread, x.at, x.sequence, x.run"

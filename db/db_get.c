@@ -227,6 +227,19 @@ int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e) {
   return found ? 0 : err_set(e, ERR_NOTFOUND, "trial %lld was never measured", (long long)trial_id);
 }
 
+int db_preparation_get(db *d, int64_t trial_id, double *sec, err *e) {
+  *sec = 0;
+  if (d->version < DB_PREPARATIONS) {
+    return 0;
+  }
+  db_query q = db_ask(d, "SELECT sec FROM preparation WHERE trial = ?1", e);
+  db_in(&q, DB_INT(trial_id));
+  if (db_row(&q)) {
+    *sec = db_out_real(&q);
+  }
+  return db_done(&q);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void read_problem(db_query *q, arena *a, db_problem *p) {

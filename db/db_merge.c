@@ -127,6 +127,13 @@ static const char *const portfolios[] = {
     " (excluded.text, excluded.at) WHERE (excluded.at, excluded.text) > (at, text)",
 };
 
+/* Likewise. */
+static const char *const preparations[] = {
+    "INSERT INTO main.preparation (trial, sec, at) SELECT t.id, s.sec, s.at FROM " TRIALS(
+        "other.") "JOIN other.preparation AS s ON s.trial = ot.id WHERE true"
+                  " ON CONFLICT (trial) DO UPDATE SET " DB_JOIN_PREPARATION,
+};
+
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
 static int run_list(db *d, const char *const *list, size_t n, err *e) {
@@ -142,8 +149,9 @@ enum { LAST_COLUMNS = 2, PORTFOLIOS = 3 };
 static int copy_all(db *d, int version, err *e) {
   TRY(run_list(d, things, LENGTH(things), e));
   TRY(version < PORTFOLIOS ? 0 : run_list(d, portfolios, LENGTH(portfolios), e));
-  return version < DB_KEYS ? run_list(d, older_facts, LENGTH(older_facts), e)
-                           : run_list(d, keyed_facts, LENGTH(keyed_facts), e);
+  TRY(version < DB_KEYS ? run_list(d, older_facts, LENGTH(older_facts), e)
+                        : run_list(d, keyed_facts, LENGTH(keyed_facts), e));
+  return version < DB_PREPARATIONS ? 0 : run_list(d, preparations, LENGTH(preparations), e);
 }
 
 static int attach(db *d, const char *path, err *e) {

@@ -153,3 +153,12 @@ int db_estimate_put(db *d, int64_t trial_id, const char *model, double sec, err 
   db_in(&q, DB_INT(trial_id), DB_TEXT(model), DB_REAL(sec));
   return db_run(&q);
 }
+
+int db_preparation_put(db *d, int64_t trial_id, double sec, err *e) {
+  db_query q = db_ask(d,
+                      "INSERT INTO preparation (trial, sec) VALUES (?1, ?2) ON CONFLICT (trial)"
+                      " DO UPDATE SET " DB_JOIN_PREPARATION,
+                      e);
+  db_in(&q, DB_INT(trial_id), DB_REAL(sec));
+  return db_run(&q);
+}

@@ -106,6 +106,9 @@ int db_run(db_query *q);
   "< (template.at, template.path), " other ".path, template.path), at = min(template.at, " other   \
   ".at)"
 enum { DB_KEYS = 5 }; /* the step of schema.sql that added the keys */
+#define DB_JOIN_PREPARATION                                                                        \
+  "(sec, at) = (excluded.sec, excluded.at) WHERE (excluded.at, excluded.sec) > (at, sec)"
+enum { DB_PREPARATIONS = 6 }; /* that added the table */
 
 /* db_first_int -- the first column of the first row.
  *   err  ERR_NOTFOUND  no row; no message */

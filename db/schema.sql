@@ -8,7 +8,8 @@
 --             |             |
 --             +-- problem --+-- trial --+-- sample     measured times
 --             |                   |     +-- estimate   what a model says
---   template -+                 image ---- image_bulk  source, log, cubin, PTX
+--   template -+                 |     +-- preparation  seconds that preparing takes
+--                               image ---- image_bulk  source, log, cubin, PTX
 --
 --   device, template -- portfolio                 a few configurations for a range of sizes
 --
@@ -369,3 +370,13 @@ CREATE TABLE effort ( -- seconds spent searching by a run; their sum is what a b
 ) STRICT, WITHOUT ROWID;
 INSERT INTO effort (problem, host, run, sec) SELECT problem, 0, 0, sec FROM temp.before;
 DROP TABLE temp.before;
+
+-- step 6
+
+-- What a trial's preparation took, by the last measurement. Its times are those of a launch and the
+-- preparation's share of it, sec / uses, by the field `uses` of the problem.
+CREATE TABLE preparation (
+  trial INTEGER PRIMARY KEY REFERENCES trial (id),
+  sec   REAL NOT NULL CHECK (sec >= 0),
+  at    INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT;

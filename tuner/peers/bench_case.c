@@ -185,7 +185,9 @@ int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e)
     rounds = 1;
   }
   emulated_model_begin(d, x->flops);
-  int rc = rt_harness_race(x->buffers, contenders, x->n, (size_t)rounds, how, times, e);
+  rt_timing with_uses = *how;
+  with_uses.uses = gen_uses(x->place->t, &x->problem);
+  int rc = rt_harness_race(x->buffers, contenders, x->n, (size_t)rounds, &with_uses, times, e);
   emulated_model_end(d);
   for (size_t i = 0; !rc && i < x->n; i++) {
     x->e[i].times = times[i];

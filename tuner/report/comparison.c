@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "break_even.h"
 #include "json_writer.h"
 #include "print.h"
 #include "plot.h"
@@ -83,6 +84,20 @@ static void add_step(const comparison *l, size_t i, int width, double most, str 
   str_addf(out, "  %s\n", s->words ? s->words : s->config);
 }
 
+static prepared_time time_of(const comparison_step *s) {
+  return (prepared_time){s->value, s->sec, s->prepare_sec};
+}
+
+static void add_preparations(const comparison *l, str *out) {
+  enum { MOST = 64 };
+  prepared_time list[MOST];
+  const size_t n = l->n < MOST ? l->n : MOST;
+  for (size_t i = 0; i < n; i++) {
+    list[i] = time_of(&l->steps[i]);
+  }
+  break_even_text(list, n, l->uses, out);
+}
+
 void comparison_text(const comparison_head *h, const comparison *l, str *out) {
   const int width = width_of(h, l);
   const double most = longest(l);
@@ -91,6 +106,7 @@ void comparison_text(const comparison_head *h, const comparison *l, str *out) {
   for (size_t i = 0; i < l->n; i++) {
     add_step(l, i, width, most, out);
   }
+  add_preparations(l, out);
 }
 
 /* ---- several --------------------------------------------------------------------------------- */
@@ -141,6 +157,11 @@ static void add_step_json(const comparison_head *h, const comparison *l, size_t 
   if (s->sec > 0) {
     jw_seconds(out, h->modelled, s->sec);
     jw_real(out, "spread", 3, s->spread);
+    if (s->prepare_sec > 0) {
+      const prepared_time t = time_of(s);
+      jw_real(out, "prepare_seconds", 6, s->prepare_sec);
+      jw_real(out, "run_seconds", 6, run_sec(&t, l->uses));
+    }
     jw_bool(out, "best", comparison_best(l) == i);
     jw_text(out, "config", s->config);
   } else {

@@ -11,6 +11,7 @@
 typedef struct comparison_step {
   const char *value;  /* of the parameter */
   double sec, spread; /* 0: none of its configurations works */
+  double prepare_sec; /* of which sec has a share; 0: nothing is prepared */
   const char *config; /* the best */
   const char *words;  /* the same for people; NULL: config */
   const char *why;    /* there is none */
@@ -21,6 +22,7 @@ typedef struct comparison {
   const char *label, *problem; /* short; canonical */
   comparison_step *steps;
   size_t n;
+  double uses; /* of a preparation; 0: many */
 } comparison;
 
 typedef struct comparison_head {

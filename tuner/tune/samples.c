@@ -39,6 +39,9 @@ static int put_sample(db *d, const rt_info *info, int64_t trial, db_stage stage,
 
 int samples_put(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,
                 err *e) {
+  const double sec = m->times.prepare_sec;
+  TRY(sec > 0 ? db_preparation_put(d, trial, sec, e)
+              : 0); /* before the time that has a share of it */
   return info->modelled ? db_estimate_put(d, trial, TUNE_MODEL, m->times.median, e)
                         : put_sample(d, info, trial, stage, m, e);
 }

@@ -122,6 +122,12 @@ SCRATCH_TEST(test_best_follows_the_facts) {
   r = result_of(s, d, c);
   assert_true(!r.final && r.median == 0 && r.modelled == 5e-3);
 
+  double sec;
+  OK(s, db_preparation_get(d, a, &sec, &s->e));
+  assert_true(sec == 0);
+  OK(s, db_preparation_put(d, a, 3e-3, &s->e));
+  OK(s, db_preparation_get(d, a, &sec, &s->e));
+  assert_true(sec == 3e-3 && result_of(s, d, a).median == 20e-3);
   db_trial dead = {.problem = saxpy_problem, .config = "A", .status = DB_CRASHED, .reason = "died"};
   OK(s, db_trial_put(d, 1, 1, &dead, &a, &s->e));
   assert_string_equal(best_config(s, d), "B");

@@ -50,7 +50,7 @@ SCRATCH_TEST(test_newer_and_older_files) {
   db_close(d);
   run_sql(s->path, "PRAGMA user_version = 99");
   refused(s, ERR_DB,
-          "written by a newer version (schema 99, this program knows 5); upgrade autotune "
+          "written by a newer version (schema 99, this program knows 6); upgrade autotune "
           "or name another database with --db");
   run_sql(s->path, "PRAGMA user_version = -7");
   refused(s, ERR_DB, "of another program");

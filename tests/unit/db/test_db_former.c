@@ -48,6 +48,7 @@ static void put(scratch *s, db *d, int64_t template_id, const char *problem, dou
   const db_trial t = {.problem = problem, .config = "BLOCK=128", .status = DB_OK, .error = 0.5};
   const db_sample sample = sample_of(DB_FINAL, sec);
   OK(s, db_trial_put(d, template_id, 1, &t, &id, &s->e));
+  OK(s, db_preparation_put(d, id, 2 * sec, &s->e));
   OK(s, db_sample_put(d, id, &sample, &s->e));
   OK(s, db_effort_add(d, template_id, 1, problem, 3, &s->e));
 }
@@ -156,6 +157,8 @@ SCRATCH_TEST(test_problems_that_become_one_are_joined) {
   OK(s, db_stat(d, &stats, &s->e));
   assert_string_equal(stats.tables[6].table, "sample");
   assert_int_equal(stats.tables[6].rows, 5);
+  assert_string_equal(stats.tables[DB_TABLES - 1].table, "preparation");
+  assert_int_equal(stats.tables[DB_TABLES - 1].rows, 3);
   OK(s, db_verify(d, &s->e));
   assert_true(db_template_find(d, FORMER, &id, &s->e) == ERR_NOTFOUND);
 }

@@ -131,7 +131,11 @@ static void put_some_sample(world *w, int host) {
 
 static void put_some_estimate(world *w, int host) {
   db *d = w->hosts[host];
-  OK(w->s, db_estimate_put(d, put_some_trial(w, d), "emu:h200 1", draw_sec(), &w->s->e));
+  const int64_t trial = put_some_trial(w, d);
+  if (draw(2)) {
+    OK(w->s, db_preparation_put(d, trial, draw_sec(), &w->s->e));
+  }
+  OK(w->s, db_estimate_put(d, trial, "emu:h200 1", draw_sec(), &w->s->e));
 }
 
 static void put_some_effort(world *w, int host) {

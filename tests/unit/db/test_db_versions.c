@@ -48,10 +48,11 @@ SCRATCH_TEST(test_migrations) {
       "nor this",
       "nor this",
       "nor this",
+      "nor this",
       "ALTER TABLE device ADD COLUMN memory INTEGER NOT NULL DEFAULT 0",
       "CREATE TABLE note (text TEXT) STRICT; INSERT INTO note SELECT name FROM device"};
   static const char *const broken[] = {
-      "", "", "", "", "", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
+      "", "", "", "", "", "", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
   FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, SCHEMA + 2, &s->e));
   FAILS(s, ERR_DB, "TABEL",
         db_migrate(d, broken, SCHEMA + 2,

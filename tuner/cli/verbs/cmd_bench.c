@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "break_even.h"
 #include "bench_case.h"
 #include "bench_report.h"
 #include "cli.h"
@@ -182,6 +183,15 @@ static void add_config(const bench_run *r, const bench_case *x, const bench_row 
   }
 }
 
+static void add_preparations(const bench_case *x, str *s) {
+  prepared_time list[BENCH_ENTRANTS];
+  for (size_t i = 0; i < x->n; i++) {
+    const rt_times *t = &x->e[i].times;
+    list[i] = (prepared_time){x->e[i].name, t->median, t->prepare_sec};
+  }
+  break_even_text(list, x->n, gen_uses(x->place->t, &x->problem), s);
+}
+
 /* For a single problem, print the configurations of the contenders. */
 static void print_alone(bench_run *r, const bench_case *x, const bench_row *row) {
   str s = {0};
@@ -201,6 +211,7 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
   if (row->given.sec > 0) {
     str_addf(&s, "  %.2f x the given one\n", row->given.sec / row->ours.sec);
   }
+  add_preparations(x, &s);
   print_origin(r, row, &s);
   print_str(&s);
 }

@@ -123,7 +123,7 @@ static const char *reason_of(compare_run *r, gen_instance *g, size_t value) {
   return "no valid point";
 }
 
-static void take_row(comparison_step *s, const db_result *row) {
+static void take_row(compare_run *r, comparison_step *s, const db_result *row) {
   const double sec = db_result_sec(row);
   s->n_trials++;
   if (row->t.status != DB_OK) {
@@ -133,6 +133,7 @@ static void take_row(comparison_step *s, const db_result *row) {
     s->sec = sec;
     s->spread = row->spread;
     s->config = row->t.config;
+    db_preparation_get(r->db, row->trial, &s->prepare_sec, NULL);
   }
 }
 
@@ -179,7 +180,7 @@ static int fill(compare_run *r, gen_instance *g, comparison *l, err *e) {
   for (size_t i = 0; i < n; i++) {
     gen_config c;
     if (!gen_config_parse(r->place.t, rows[i].t.config, &c, NULL)) {
-      take_row(step_of(r, l, c.index[r->param]), &rows[i]);
+      take_row(r, step_of(r, l, c.index[r->param]), &rows[i]);
     }
   }
   for (size_t i = 0; i < p->n; i++) {
@@ -231,6 +232,7 @@ static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
   for (size_t i = 0; !rc && i < x.n; i++) {
     l->steps[at[i]].sec = x.e[i].times.median;
     l->steps[at[i]].spread = rt_times_spread(&x.e[i].times);
+    l->steps[at[i]].prepare_sec = x.e[i].times.prepare_sec;
   }
   bench_case_close(&x);
   return rc;
@@ -242,6 +244,7 @@ static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
   auto_str text = {0};
   gen_problem_text(r->place.t, &r->suite.p[i], &text);
   l->label = r->suite.texts[i];
+  l->uses = gen_uses(r->place.t, &r->suite.p[i]);
   l->problem = text.failed ? NULL : arena_text(&r->memory, str_text(&text));
   l->n = r->place.t->params[r->param].n + (r->peer != NULL);
   l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);

@@ -127,7 +127,9 @@ static int measure(study *x, const gen_config *c, double *sec, err *e) {
   TRY(bench_case_add(to, c, "a point", e));
   int rc = emulated_too_large(d, to->flops) ? 0 : bench_case_check_one(to, &to->e[0], e);
   emulated_model_begin(d, to->flops);
-  rc = rc ? rc : rt_harness_time_contender(to->buffers, to->e[0].contender, &x->how, &times, e);
+  rt_timing how = x->how;
+  how.uses = gen_uses(to->place->t, &to->problem);
+  rc = rc ? rc : rt_harness_time_contender(to->buffers, to->e[0].contender, &how, &times, e);
   emulated_model_end(d);
   *sec = rc ? 0 : times.median;
   return rc;

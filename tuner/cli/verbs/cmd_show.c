@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "break_even.h"
 #include "cli.h"
 #include "json_writer.h"
 #include "portfolio_report.h"
@@ -77,12 +78,21 @@ static void add_sample_json(str *s, db *d, int64_t trial) {
   add_batches_json(s, x.batches);
 }
 
+static void add_preparation_json(const cli_kernel *k, str *s, db *d, const db_result *r) {
+  prepared_time t = {.sec = db_result_sec(r)};
+  if (!db_preparation_get(d, r->trial, &t.prepare_sec, NULL) && t.prepare_sec > 0) {
+    jw_real(s, "prepare_seconds", 6, t.prepare_sec);
+    jw_real(s, "run_seconds", 6, run_sec(&t, gen_uses(k->t, &k->problem)));
+  }
+}
+
 static void add_result_json(const cli *c, const cli_kernel *k, str *s, db *d, const db_result *r) {
   jw_event(s, "configuration");
   jw_text(s, "config", r->t.config);
   jw_text(s, "status", db_status_name(r->t.status));
   if (r->t.status == DB_OK) {
     jw_seconds(s, !(r->median > 0), db_result_sec(r));
+    add_preparation_json(k, s, d, r);
     jw_bool(s, "final", r->final);
     jw_real(s, "spread", 3, r->spread);
     jw_integer(s, "registers", r->regs);
@@ -97,6 +107,26 @@ static void add_result_json(const cli *c, const cli_kernel *k, str *s, db *d, co
     jw_text(s, "reason", r->t.reason ? r->t.reason : "");
   }
   jw_end_line(s);
+}
+
+/* Of those shown, what they prepare and when that pays off. */
+static int add_preparations(cli_kernel *k, db *d, const db_result *rows, size_t n, str *s, err *e) {
+  auto_arena a = {0};
+  prepared_time *list = ARENA_ARRAY(&a, prepared_time, n + 1);
+  size_t shown = 0;
+  TRY(list ? 0 : err_nomem(e));
+  for (size_t i = 0; k->t->has_prepare && i < n; i++) {
+    auto_str words = {0};
+    if (rows[i].t.status == DB_OK) {
+      config_words(k->t, &k->device->info, str_text(&k->problem_text), rows[i].t.config, &words);
+      list[shown].name = arena_text(&a, str_text(&words));
+      list[shown].sec = db_result_sec(&rows[i]);
+      TRY(list[shown].name ? 0 : err_nomem(e));
+      TRY(db_preparation_get(d, rows[i].trial, &list[shown++].prepare_sec, e));
+    }
+  }
+  break_even_text(list, shown, gen_uses(k->t, &k->problem), s);
+  return 0;
 }
 
 /* Show the fastest `top` rows and as many failures. */
@@ -119,6 +149,7 @@ static int print_results(const cli *c, cli_kernel *k, db *d, int64_t top, err *e
   }
   if (!c->json) {
     printf("%s on %s\n", str_text(&k->problem_text), k->device->info.name);
+    TRY(add_preparations(k, d, rows, n, &s, e));
     str_addf(&s, "  %lld right, %lld failed\n", (long long)good, (long long)bad);
   }
   print_str(&s);
