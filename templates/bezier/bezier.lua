@@ -78,9 +78,10 @@ return {
   textbook = { { ALG = "device_launch", BLOCK = 64, CHILD = 32, POOL = 2048, ORDER = "block" },
     { ALG = "block", THREADS = 32 } },
   untuned = {
-    { when = "align == 4 and curves <= 2^14", ALG = "flat", BLOCK = 64, GROUP = 8, STORE = 2 },
-    { when = "align >= 2", ALG = "flat", BLOCK = 256, GROUP = 8, STORE = 2 },
-    { when = "align == 1", ALG = "flat", BLOCK = 256, GROUP = 8, STORE = 1 },
+    { when = "align >= 2 and curves <= 2^13", ALG = "flat", BLOCK = 256, GROUP = 4, STORE = 2 },
+    { when = "align == 4", ALG = "flat", BLOCK = 256, POINTS = 4, STORE = 4 },
+    { when = "align == 2", ALG = "flat", BLOCK = 256, POINTS = 2, STORE = 2 },
+    { when = "align == 1", ALG = "flat", BLOCK = 256, POINTS = 2, STORE = 1 },
   },
 
   options = { { "-rdc=true", when = "ALG == 'device_launch' or ALG == 'device_streams'" } },
@@ -94,13 +95,15 @@ return {
     flat = {
       space = {
         { "GROUP", { 0, 4, 8, 16, 32 }, "lanes that share a curve; 0: a thread a point, which looks for its curve" },
+        { "POINTS", { 1, 2, 4, 8 }, "neighbouring points of a thread that looks for its curve", when = "GROUP == 0" },
         { "STORE", { 1, 2, 4 }, "floats per store" },
       },
       require = {
         { "out is not aligned to STORE floats", "STORE <= align" },
         { "STORE=4 needs GROUP=0: the points of a curve begin anywhere", "STORE < 4 or GROUP == 0" },
+        { "STORE=4 needs two POINTS", "STORE < 4 or POINTS > 1" },
       },
-      default = { GROUP = 0, STORE = 1 },
+      default = { GROUP = 0, POINTS = 1, STORE = 1 },
       source = "bezier_flat.cu",
       stages = { count("EARLY") },
     },

@@ -23,9 +23,8 @@ __device__ __forceinline__ void bezier_put_curve(const float *__restrict__ contr
                                                  int count, int from, int step) {
   bezier_curve c;
   c.load(control);
-  const int last = count - 1;
-  for (int i = from; i <= last; i += step) {
-    const bezier_point p = bezier_at(c, i, last, 1.0f / (float)last);
-    bezier_store<1>(out, i, p);
+  const float last = (float)(count - 1), one = 1.0f / last;
+  for (int i = from; i < count; i += step) {
+    bezier_store<1>(out, i, bezier_at(c, (float)i, last, one));
   }
 }

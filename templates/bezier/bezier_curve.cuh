@@ -27,10 +27,10 @@ struct bezier_point {
   float x, y;
 };
 
-// Point i of `last` + 1, with step = 1 / last; the first and the last are P0 and P2 themselves.
-__device__ __forceinline__ bezier_point bezier_at(const bezier_curve &c, int i, int last,
+// Point i of those from 0 to `last`, with step = 1 / last; the first and the last are P0 and P2 themselves.
+__device__ __forceinline__ bezier_point bezier_at(const bezier_curve &c, float i, float last,
                                                   float step) {
-  const float t = i == last ? 1.0f : (float)i * step, s = i == 0 ? 1.0f : (float)(last - i) * step;
+  const float t = i == last ? 1.0f : i * step, s = i == 0.0f ? 1.0f : (last - i) * step;
   const float a = s * s, b = 2.0f * s * t, d = t * t;
   return {a * c.x[0] + b * c.x[1] + d * c.x[2], a * c.y[0] + b * c.y[1] + d * c.y[2]};
 }

@@ -17,32 +17,53 @@ __device__ __forceinline__ int curve_of(int i) {
   return at;
 }
 
-__device__ __forceinline__ bezier_point point_of(int curve, int i) {
-  bezier_curve c;
-  c.load(staged + 6 * curve);
-  return bezier_at(c, i, firsts[curve + 1] - firsts[curve] - 1, steps[curve]);
+struct span {  // of a curve's points in the block
+  bezier_curve curve;
+  int end;
+  float at, last, step;  // of the next point
+
+  __device__ __forceinline__ void load(int c, int i) {
+    const int first = firsts[c];
+    end = firsts[c + 1];
+    curve.load(staged + 6 * c);
+    at = (float)(i - first);
+    last = (float)(end - first - 1);
+    step = steps[c];
+  }
+};
+
+__device__ __forceinline__ void put_whole(float *out, long long i, const bezier_point *p) {
+#pragma unroll
+  for (int k = 0; k < POINTS; k++) {
+    if constexpr (STORE < 4) {
+      bezier_store<STORE>(out, i + k, p[k]);
+    } else if (k % 2 == 0) {
+      reinterpret_cast<float4 *>(out)[(i + k) / 2] =
+          make_float4(p[k].x, p[k].y, p[k + 1].x, p[k + 1].y);
+    }
+  }
 }
 
-// A thread a point, or two neighbours, from an even point on, that are stored together.
+// A thread POINTS neighbours, from an even point on where two are stored together.
 __device__ __forceinline__ void put_points(float *out, long long base, int points) {
-  constexpr int EACH = STORE == 4 ? 2 : 1;
-  const int odd = EACH == 2 ? (int)(base & 1) : 0;
-  for (int i = EACH * (int)threadIdx.x - odd; i < points; i += EACH * BLOCK) {
-    int curve = curve_of(i < 0 ? 0 : i);
-    if constexpr (EACH == 1) {
-      bezier_store<STORE>(out, base + i, point_of(curve, i - firsts[curve]));
+  const int odd = STORE == 4 ? (int)(base & 1) : 0;
+  for (int i = POINTS * (int)threadIdx.x - odd; i < points; i += POINTS * BLOCK) {
+    bezier_point p[POINTS];
+    int curve = curve_of(max(i, 0));
+    span s;
+    s.load(curve, i);
+#pragma unroll
+    for (int k = 0; k < POINTS; k++) {
+      if (k > 0 && i + k >= s.end && i + k < points) s.load(++curve, i + k);
+      p[k] = bezier_at(s.curve, s.at, s.last, s.step);
+      s.at += 1.0f;
+    }
+    if (i >= 0 && i + POINTS <= points) {
+      put_whole(out, base + i, p);
     } else {
-      const bool one = i >= 0, two = i + 1 < points;
-      bezier_point p = {0, 0}, q = {0, 0};
-      if (one) p = point_of(curve, i - firsts[curve]);
-      curve += i + 1 >= firsts[curve + 1] && curve + 1 < BLOCK;
-      if (two) q = point_of(curve, i + 1 - firsts[curve]);
-      if (one && two) {
-        reinterpret_cast<float4 *>(out)[(base + i) / 2] = make_float4(p.x, p.y, q.x, q.y);
-      } else if (one) {
-        bezier_store<2>(out, base + i, p);
-      } else if (two) {
-        bezier_store<2>(out, base + i + 1, q);
+#pragma unroll
+      for (int k = 0; k < POINTS; k++) {
+        if (i + k >= 0 && i + k < points) bezier_store<STORE == 1 ? 1 : 2>(out, base + i + k, p[k]);
       }
     }
   }
@@ -52,12 +73,11 @@ __device__ __forceinline__ void put_points(float *out, long long base, int point
 __device__ __forceinline__ void put_curves(float *out, long long base) {
   constexpr int LANES = GROUP > 0 ? GROUP : 1;
   for (int curve = (int)threadIdx.x / LANES; curve < BLOCK; curve += BLOCK / LANES) {
-    bezier_curve c;
-    c.load(staged + 6 * curve);
-    const int first = firsts[curve], last = firsts[curve + 1] - first - 1;
-    const float step = steps[curve];
-    for (int i = (int)threadIdx.x % LANES; i <= last; i += LANES) {
-      bezier_store<STORE>(out, base + first + i, bezier_at(c, i, last, step));
+    const int lane = (int)threadIdx.x % LANES, first = firsts[curve];
+    span s;
+    s.load(curve, first + lane);
+    for (int i = first + lane; i < s.end; i += LANES, s.at += LANES) {
+      bezier_store<STORE>(out, base + i, bezier_at(s.curve, s.at, s.last, s.step));
     }
   }
 }

@@ -86,6 +86,7 @@ local LEVELS = {
 local MORTON = {
   space = {
     { "ITEMS", { 4, 8, 12, 16 }, "points of a thread that sorts" },
+    { "RESIDENT", { 1, 2, 3 }, "blocks on a multiprocessor that registers must suffice for while sorting" },
     { "LANES", { 4, 8, 16, 32 }, "lanes that look for a node's quadrants" },
     { "BUILD", { "launches", "grid" }, "a launch a level, or one with barriers of all blocks" },
   },
@@ -98,10 +99,12 @@ local MORTON = {
   require = {
     { "ALG=morton needs BLOCK >= 256, a thread a digit", "BLOCK >= 256" },
     { "the tile exceeds the shared memory of a block", "SMEM + 32 * BLOCK + 2048 <= dev_smem_block" },
+    { "RESIDENT blocks exceed the threads or the shared memory of a multiprocessor",
+      "RESIDENT * BLOCK <= dev_threads_sm and RESIDENT * (SMEM + 32 * BLOCK + 2048 + dev_smem_reserved) <= dev_smem_sm" },
     { "BUILD=grid needs two blocks of BLOCK threads on a multiprocessor",
       "BUILD == 'launches' or 2 * BLOCK <= dev_threads_sm" },
   },
-  default = { ITEMS = 8, LANES = 8, BUILD = "launches" },
+  default = { ITEMS = 8, RESIDENT = 1, LANES = 8, BUILD = "launches" },
   source = "quadtree_morton.cu",
   workspace = {
     { "words", "u64", "256 * " .. TILES },
@@ -176,7 +179,7 @@ return {
     { ALG = "device_launch", BLOCK = 128, POOL = 2^17, LAUNCH = "forget" }, { ALG = "levels", BLOCK = 128 } },
   untuned = {
     { when = "n <= 2^18", ALG = "morton", BLOCK = 256, ITEMS = 8, LANES = 8, BUILD = "grid" },
-    { when = "n > 2^18", ALG = "morton", BLOCK = 512, ITEMS = 12, LANES = 8 },
+    { when = "n > 2^18", ALG = "morton", BLOCK = 512, ITEMS = 12, RESIDENT = 2, LANES = 8 },
   },
 
   options = { { "-rdc=true", when = "ALG == 'device_launch'" } },

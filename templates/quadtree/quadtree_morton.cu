@@ -19,16 +19,28 @@ struct quad_starts {
   int at[3];
 };
 
-// The first of [low, high) whose way is not below, by LANES lanes; `high` if there is none.
-__device__ __forceinline__ int search(const unsigned *ways, int low, int high, unsigned way) {
+// For each of three ways the first of [first, end) that is not below it, by LANES lanes; `end` if there is
+// none. The three look at the same time.
+__device__ __forceinline__ quad_starts search(const unsigned *ways, int first, int end,
+                                              unsigned way, int shift) {
+  int low[3] = {first, first, first}, high[3] = {end, end, end};
   const int lane = threadIdx.x % LANES;
-  while (low < high) {
-    const int step = (high - low) / (LANES + 1) + 1, at = low + (lane + 1) * step - 1;
-    const bool below = at < high && ways[at] < way;
-    low += step * __popc(__ballot_sync(group_lanes(), below));
-    high = min(high, low + step - 1);
+  while (low[0] < high[0] || low[1] < high[1] || low[2] < high[2]) {
+    bool below[3];
+    int step[3];
+#pragma unroll
+    for (int q = 0; q < 3; q++) {
+      step[q] = (high[q] - low[q]) / (LANES + 1) + 1;
+      const int at = low[q] + (lane + 1) * step[q] - 1;
+      below[q] = at < high[q] && ways[at] < (way + q + 1) << shift;
+    }
+#pragma unroll
+    for (int q = 0; q < 3; q++) {
+      low[q] += step[q] * __popc(__ballot_sync(group_lanes(), below[q]));
+      high[q] = min(high[q], low[q] + step[q] - 1);
+    }
   }
-  return low;
+  return {{low[0], low[1], low[2]}};
 }
 
 // Of few points: read at once and counted, quadrants 0, 0 and 1, and 0 to 2 in ten bits each.
@@ -54,10 +66,8 @@ __device__ __forceinline__ quad_starts count_few(const unsigned *ways, int first
 __device__ __forceinline__ quad_starts find_starts(const unsigned *ways, const quad_node &node,
                                                    int level, int shift) {
   if (node.count <= FEW * LANES) return count_few(ways, node.first, node.count, shift);
-  const unsigned way = ((unsigned)node.way ^ 1u << 2 * level) * 4;
-  const int end = node.first + node.count, half = search(ways, node.first, end, (way + 2) << shift);
-  return {{search(ways, node.first, half, (way + 1) << shift), half,
-           search(ways, half, end, (way + 3) << shift)}};
+  return search(ways, node.first, node.first + node.count,
+                ((unsigned)node.way ^ 1u << 2 * level) * 4, shift);
 }
 
 struct share {

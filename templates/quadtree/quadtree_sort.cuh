@@ -49,82 +49,88 @@ __device__ __forceinline__ unsigned tiles_before(const tile_states &all, long lo
                                                  unsigned count) {
   const long long at = 256 * tile + threadIdx.x;
   unsigned sum = 0;
-  if (tile > 0) {
-    all.publish(at, AGGREGATE, count);
-    for (long long before = at - 256;; before -= 256) {
-      unsigned v;
-      const int kind = all.wait(before, &v);
-      sum += v;
-      if (kind == PREFIX) break;
-    }
+  for (long long before = at - 256; before >= 0; before -= 256) {
+    unsigned v;
+    const int kind = all.wait(before, &v);
+    sum += v;
+    if (kind == PREFIX) break;
   }
   all.publish(at, PREFIX, sum + count);
   return sum;
 }
 
 // Ranks within the warp, in order: of the digits of the warp's points so far.
-__device__ __forceinline__ void rank_points(const unsigned (&digit)[ITEMS], unsigned (&rank)[ITEMS],
-                                            unsigned *counts) {
+__device__ __forceinline__ void rank_points(const unsigned (&way)[ITEMS], int shift,
+                                            unsigned (&rank)[ITEMS], unsigned *counts) {
   const unsigned lane = threadIdx.x % 32;
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
-    const unsigned same = same_digit(digit[k]), before = counts[digit[k]];
+    const unsigned digit = way[k] >> shift & 255, same = same_digit(digit), before = counts[digit];
     rank[k] = before + __popc(same & ((1u << lane) - 1));
     __syncwarp();
-    if (lane == __ffs(same) - 1) counts[digit[k]] = before + __popc(same);
+    if (lane == __ffs(same) - 1) counts[digit] = before + __popc(same);
     __syncwarp();
   }
 }
 
-// From buffer pass % 2 to the other; of the last pass, points go to the permutation. Those of the first
-// are numbers in order.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-    quadtree_sort(int pass, int passes, int n, unsigned *ways, unsigned *points, int *permutation,
-                  const unsigned *state, unsigned long long *words, unsigned long long *counter) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, shift = 8 * pass;
-  const unsigned *way_from = ways + (pass % 2 ? n : 0), *point_from = points + (pass % 2 ? n : 0);
-  unsigned *way_to = ways + (pass % 2 ? 0 : n),
-           *point_to = pass == passes - 1 ? (unsigned *)permutation : points + (pass % 2 ? 0 : n);
-  unsigned launch, way[ITEMS], digit[ITEMS], rank[ITEMS];
-  pdl_wait();
-  const long long tile = take_ticket(counter, &launch);
-  const tile_states all = {words, launch};
-  unsigned *sort_points = sort_ways + TILE;
-  const long long first = tile * TILE + warp * 32 * ITEMS + lane;
-  const int here = (int)min((long long)TILE, n - tile * TILE);
-#pragma unroll
-  for (int k = 0; k < ITEMS; k++)
-    way[k] = first + 32 * k < n ? way_from[first + 32 * k] : 0xffffffff;
-  for (int i = lane; i < 256; i += 32) sort_ranks[warp][i] = 0;
-  __syncwarp();
-#pragma unroll
-  for (int k = 0; k < ITEMS; k++) digit[k] = way[k] >> shift & 255;
-  rank_points(digit, rank, sort_ranks[warp]);
-  __syncthreads();
-  unsigned count = 0, base = 0;
+// Counts of the warps become places in the tile, and each digit's first place in the whole is found.
+__device__ __forceinline__ void place_digits(const tile_states &all, long long tile,
+                                             unsigned base) {
+  unsigned count = 0;
   if (threadIdx.x < 256) {
-    base = state[STATE_DIGITS + 256 * pass + threadIdx.x];
 #pragma unroll
     for (int w = 0; w < BLOCK / 32; w++) {
       const unsigned of_warp = sort_ranks[w][threadIdx.x];
       sort_ranks[w][threadIdx.x] = count;
       count += of_warp;
     }
+    if (tile > 0) all.publish(256 * tile + threadIdx.x, AGGREGATE, count);
   }
   const unsigned local = sum_digits(count);
   base = sum_digits(base);
   if (threadIdx.x < 256) {
 #pragma unroll
     for (int w = 0; w < BLOCK / 32; w++) sort_ranks[w][threadIdx.x] += local;
-    sort_places[threadIdx.x] = base + tiles_before(all, tile, count) - local;
+    sort_places[threadIdx.x] = base - local;
   }
   __syncthreads();
+  if (threadIdx.x < 256) sort_places[threadIdx.x] += tiles_before(all, tile, count);
+}
+
+// From buffer pass % 2 to the other; of the last pass, points go to the permutation. Those of the first
+// are numbers in order.
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+    quadtree_sort(int pass, int passes, int n, unsigned *ways, unsigned *points, int *permutation,
+                  const unsigned *state, unsigned long long *words, unsigned long long *counter) {
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, shift = 8 * pass;
+  const unsigned *way_from = ways + (pass % 2 ? n : 0), *point_from = points + (pass % 2 ? n : 0);
+  unsigned *way_to = ways + (pass % 2 ? 0 : n),
+           *point_to = pass == passes - 1 ? (unsigned *)permutation : points + (pass % 2 ? 0 : n);
+  unsigned launch, way[ITEMS], point[ITEMS], rank[ITEMS];
+  pdl_wait();
+  const long long tile = take_ticket(counter, &launch);
+  const tile_states all = {words, launch};
+  unsigned *sort_points = sort_ways + TILE;
+  const int start = (int)tile * TILE, first = start + warp * 32 * ITEMS + lane,
+            here = min(TILE, n - start);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) way[k] = first + 32 * k < n ? way_from[first + 32 * k] : ~0u;
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
-    const unsigned at = sort_ranks[warp][digit[k]] + rank[k];
-    const long long from = first + 32 * k;
+    const int from = first + 32 * k;
+    point[k] = pass == 0 || from >= n ? (unsigned)from : point_from[from];
+  }
+  const unsigned base = threadIdx.x < 256 ? state[STATE_DIGITS + 256 * pass + threadIdx.x] : 0;
+  for (int i = lane; i < 256; i += 32) sort_ranks[warp][i] = 0;
+  __syncwarp();
+  rank_points(way, shift, rank, sort_ranks[warp]);
+  __syncthreads();
+  place_digits(all, tile, base);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    const unsigned at = sort_ranks[warp][way[k] >> shift & 255] + rank[k];
     sort_ways[at] = way[k];
-    sort_points[at] = pass == 0 ? (unsigned)from : from < n ? point_from[from] : 0;
+    sort_points[at] = point[k];
   }
   __syncthreads();
   for (int i = threadIdx.x; i < here; i += BLOCK) {
