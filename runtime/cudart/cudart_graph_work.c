@@ -166,10 +166,25 @@ static cudaError_t fill(cudart *c, const struct cudaMemsetParams *p) {
   return rc ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+enum { MOST_ITERATIONS = 10 * 1000 * 1000 }; /* of a loop; a GPU would go on */
+
+static cudaError_t report_endless(cudart *c) {
+  err e = {0};
+  err_set(&e, ERR_LAUNCH,
+          "the loop has not ended after %d iterations: no kernel has set its handle to 0",
+          MOST_ITERATIONS);
+  cudart_finding(&e, "a WHILE node of a graph");
+  return c->sticky = cudaErrorLaunchTimeout;
+}
+
 static cudaError_t run_condition(cudart *c, const struct cudaConditionalNodeParams *p) {
   uint32_t value = 0;
   cudaError_t error = cudaSuccess;
+  int n = 0;
   do {
+    if (n++ == MOST_ITERATIONS) {
+      return report_endless(c);
+    }
     if (c->d->ops->copy_out(c->d, &value, p->handle, sizeof value, NULL, NULL)) {
       return cudaErrorInvalidValue;
     }

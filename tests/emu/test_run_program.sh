@@ -65,6 +65,7 @@ grep -q '^========= 1 finding; 1 launch passed on emu' "$folder/err" || complain
 grep -qF 'in reverse<<<(1,1,1), (64,1,1), 0>>>' "$folder/err" || complain "no launch: $(cat "$folder/err")"
 finds 99 "0 bytes past the end of allocation" $run "$folder/program12" bounds
 finds 99 "0 bytes past the end of allocation" $run "$folder/program13" graph-bounds
+finds 99 "the loop has not ended after 10000000 iterations" $run "$folder/program13" endless
 finds 99 "an address is null" $run "$folder/program12" null-copy
 finds 99 "a copy of 404 bytes is not inside one allocation" $run "$folder/program13" copy
 grep -q 'the kind of the copy does not fit' "$folder/err" || complain "no kind: $(cat "$folder/err")"
