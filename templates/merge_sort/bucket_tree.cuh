@@ -10,7 +10,7 @@
 __host__ __device__ constexpr unsigned with_gaps(unsigned splitter) {
   return splitter + splitter / 32;
 }
-constexpr unsigned TREE_PLACES = with_gaps(SPLITTERS);
+constexpr unsigned TREE_PLACES = (with_gaps(SPLITTERS) + 3) / 4 * 4;
 
 // One predicated addition; the compiler adds and then selects.
 __device__ __forceinline__ void add_if(unsigned &x, unsigned more, bool yes) {

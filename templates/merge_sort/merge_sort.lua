@@ -63,6 +63,28 @@ local function suggest(condition, config)
   config.PARTITION, config.STORE = "block", "warp"
   SUGGESTED[#SUGGESTED + 1] = config
 end
+-- Many keys, by the most that two levels make buckets of: SPLITTERS rows of two thirds as many buckets, of MEAN keys.
+local function suggest_buckets(condition, block, items, least)
+  for _, c in ipairs { { 32, 32, 6 }, { 64, 32, 6 }, { 128, 32, 6 }, { 256, 32, 6 }, { 512, 16, 4 }, { 1024, 8, 3 } } do
+    local splitters, oversample, fill = c[1], c[2], c[3]
+    local run = block * items
+    if splitters * oversample <= run then
+      SUGGESTED[#SUGGESTED + 1] = {
+        when = ("dev_cc >= 80 and n > %d and n <= %d and %s"):format(least,
+          math.min(2^31 - 1, splitters * (run * fill // 16 * splitters * 2 // 3)) // 1, condition),
+        ALG = "sample_passes", NETWORK = "batcher", WARP_MERGE = "mixed", SORT_BLOCK = block, SORT_ITEMS = items,
+        SORT_RESIDENT = items == 32 and 4 or 1, LEVELS = 2, SPLITTERS = splitters, OVERSAMPLE = oversample, FILL = fill,
+        BLOCK = 256, ITEMS = 16 }
+    end
+  end
+end
+suggest_buckets("value == 0 and NBYTES <= 4", 256, 32, 2^21)
+for _, block in ipairs { 256, 512 } do
+  suggest_buckets("value == 0 and NBYTES == 8", block, 16, 2^20)
+  suggest_buckets("value > 0 and NBYTES <= 4", block, 16, 2^19)
+end
+suggest_buckets("value > 0 and NBYTES == 8", 256, 16, 2^19)
+suggest_buckets("value > 0 and NBYTES == 8", 512, 8, 2^19)
 -- WAYS == 4 needs an even number of doublings from a tile to n: is that from a single key odd?
 local ODD = "log2(max(1, n - 1)) % 2 == 0"
 for _, nbytes in ipairs { 1, 2, 4, 8 } do
@@ -303,7 +325,7 @@ local SAMPLE_PASSES = {
     { "ROW_BINS", "BINS_EACH * SPLITTERS" },
     { "SEGMENTS", "sel(LEVELS == 2, FIRST * BINS_EACH, 0)" }, -- rows of the second level
     { "ID_NBYTES", "sel(ROW_BINS > 256, 2, 1)" },
-    { "COUNT_SMEM", "4 * ROW_BINS + 16 + (SPLITTERS + SPLITTERS // 32) * (NBYTES + sel(STABLE, 4, 0))" },
+    { "COUNT_SMEM", "4 * ROW_BINS + 16 + roundup(SPLITTERS + SPLITTERS // 32, 4) * (NBYTES + sel(STABLE, 4, 0))" },
     { "MOVE_SMEM", "TILE * (NBYTES + sel(STABLE, 4, 0) + ID_NBYTES) + 8 * ROW_BINS + 16" },
   },
   require = {
@@ -314,7 +336,6 @@ local SAMPLE_PASSES = {
     { "ALG=sample_passes needs WARP_MERGE=shuffle or mixed", "WARP_MERGE ~= 'shared'" },
     { "n fits the SORT_BLOCK * SORT_ITEMS keys that a block sorts", "n > RUN" },
     { "ALG=sample_passes needs n < 2^31", "n < 2^31" },
-    { "values need keys of 4 or 8 bytes with ALG=sample_passes", "value == 0 or NBYTES >= 4" },
     { "OVERSAMPLE leaves more than one sort in ten thousand a bucket that overflows; a smaller FILL needs less",
       "OVERSAMPLE >= sel(FILL <= 2, 4, sel(FILL == 3, 8, sel(FILL == 4, 16, sel(FILL == 5, 24, "
       .. "sel(FILL == 6, 32, sel(FILL == 7, 48, 64))))))" },
@@ -482,7 +503,7 @@ return {
     { "VALUE", "value" },
     { "RUN", "SORT_BLOCK * SORT_ITEMS" },
     { "STABLE", "value > 0 or NETWORK == 'odd_even'" }, -- are equal keys distinguished?
-    { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- bytes of a key and where it came from
+    { "ITEM", "sel(value == 0, NBYTES, 2 * max(sel(ALG == 'sample_passes', 4, 2), NBYTES))" }, -- bytes of a key and where it came from
     { "SORT_SMEM",
       "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)" },
     -- Of ALG=passes and tasks.

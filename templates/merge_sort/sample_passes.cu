@@ -171,8 +171,8 @@ __device__ __forceinline__ void count_own(unsigned *bins, unsigned (&bin)[ITEMS]
   for (int i = 0; i < ITEMS; i++) bin[i] |= count_in(bins, bin[i]) << 16;
 }
 
-// Where the tile's keys go: `starts` is where those of a bin start in the tile, and `away` what to add to reach the
-// bin. bins has their numbers.
+// Reserves places for the tile's keys, of which `bins` has the numbers: turns these into where a bin starts in the tile,
+// and `away` into what leads from there to the bin in memory.
 __device__ __forceinline__ void reserve(unsigned *bins, unsigned *away, unsigned *ends) {
   constexpr int EACH = (ROW_BINS + BLOCK - 1) / BLOCK;
   unsigned n[EACH], to[EACH], sum = 0, all;

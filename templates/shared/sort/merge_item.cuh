@@ -8,8 +8,10 @@
 
 struct key_and_source {
   key k;
-  // The key's place in the tile; as wide as the key, so that there is no padding.
-  choose<sizeof(key) == 8, long long, choose<sizeof(key) == 4, int, unsigned short>> source;
+  // The key's place in the tile; as wide as the key, so that there is no padding. Places in no order may be of all keys.
+  choose<sizeof(key) == 8, long long,
+         choose<sizeof(key) == 4 || !ITEMS_IN_ORDER, int, unsigned short>>
+      source;
 };
 using item = choose<(VALUE > 0), key_and_source, key>;
 
