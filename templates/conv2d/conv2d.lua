@@ -4,7 +4,8 @@
 -- ALG is the ladder of the cited book, ch. 7: basic and constant read the image from global memory; tile_input and
 -- tile_output keep a tile with its halo in shared memory, with a thread for each of its elements or for each result;
 -- cached_halo leaves the halo to the L2 cache. With register, threads march down columns, and sums slide through their
--- registers; taps in constant memory are operands of the FMAs. ALG=separable does so with a filter that is a product.
+-- registers; taps in constant memory are operands of the FMAs. With stream, rows come to shared memory ahead of
+-- blocks that march together. ALG=separable does so with a filter that is a product.
 -- With accuracy=fp32, ALG=fft multiplies spectra of tiles, whatever the radius: 17 x 17 taps take 578 operations a
 -- result as sums of products, and about 130 so.
 --
@@ -55,7 +56,7 @@ local function grid_fits(across, down)
     "ceildiv(MX, " .. across .. ") * ceildiv(MY, " .. down .. ") < 2^31" }
 end
 
-local MARCHES = "ALG == 'register' or ALG == 'separable'"
+local MARCHES = "ALG == 'register' or ALG == 'separable' or ALG == 'stream'"
 local STRICT = "ALG ~= 'fft'" -- an element depends on its window only
 local WHOLE = { "rank=separable needs ALG=basic, which multiplies the taps, or ALG=separable", "rank == 'full'" }
 local ONE_EACH = { "a thread has one result: OUT_X and OUT_Y are 1", "OUT_X == 1 and OUT_Y == 1" }
@@ -98,18 +99,13 @@ local REGISTER = {
   space = {
     { "SUMS", { "slide", "stay", "whole" },
       "sums of all results that a row is part of slide through registers, or OUT_Y stay; whole: without a loop" },
-    { "LOCKSTEP", { 0, 1 }, "1: a barrier before each row, so that the warps of a block fetch the same instructions",
-      when = "SUMS ~= 'whole'" },
-    { "ENDS", { "exact", "all" },
-      "taps that the first and last 2 ry rows of a thread are multiplied with: those of its results, or all",
-      when = "SUMS == 'slide'" },
   },
   derive = {
     { "SUMS_ROWS", "sel(SUMS == 'slide', 2 * ry + 1, OUT_Y)" },
     { "FETCHES", "SUMS == 'whole' and PREFETCH == 1" },
     { "AHEAD", "dev_sms * max(1, 896 // (BLOCK_X * BLOCK_Y))" }, -- blocks that are there at a time, of 72 registers
   },
-  default = { SUMS = "slide", LOCKSTEP = 0, ENDS = "exact" },
+  default = { SUMS = "slide" },
   require = { WHOLE,
     { "sums and a row exceed the registers",
       "(SUMS_ROWS * OUT_X + sel(SUMS == 'whole', 1, 1 + PREFETCH) * UNROLL * (OUT_X + 2 * rx)) * WIDE_NBYTES <= 900" },
@@ -121,6 +117,40 @@ local REGISTER = {
     { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
     grid_fits("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)") },
   source = "conv2d_register.cu", stages = stages("(BLOCK_X * OUT_X)", "(BLOCK_Y * OUT_Y)"),
+}
+local STREAM = {
+  space = {
+    { "STAGES", { 2, 3, 4, 5, 8 }, "rows in shared memory: that of the FMAs, and those that are copied ahead" },
+    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor at least" },
+  },
+  default = { STAGES = 3, RESIDENT = 1 },
+  derive = {
+    { "HELD", "dev_sms * RESIDENT" }, -- blocks that the device holds at a time
+    { "STRIPS", "ceildiv(MX, BLOCK_X * OUT_X)" },
+    { "SMEM", "STAGES * (BLOCK_X * OUT_X - OUT_X + ceildiv((VEC - (rx - sel(border == 'valid', rx, 0)) % VEC) % VEC "
+      .. "+ OUT_X + 2 * rx, VEC) * VEC) * NBYTES" },
+    { "REGS", "28 + WIDE_NBYTES // 4 * ((2 * ry + 2) * OUT_X + 2 * rx)" }, -- of a thread at least
+    -- rows of a part, for one or two rounds of parts: the one that has the least to do, of parts and 2 ry rows before
+    { "ROWS_1", "max(1, ceildiv(MY, max(1, HELD // max(1, STRIPS))))" },
+    { "ROWS_2", "max(1, ceildiv(MY, max(1, 2 * HELD // max(1, STRIPS))))" },
+    { "TIME_1", "ceildiv(STRIPS * ceildiv(MY, ROWS_1), HELD) * (ROWS_1 + 2 * ry)" },
+    { "TIME_2", "ceildiv(STRIPS * ceildiv(MY, ROWS_2), HELD) * (ROWS_2 + 2 * ry)" },
+    { "PART_ROWS", "sel(TIME_1 <= TIME_2, ROWS_1, ROWS_2)" },
+  },
+  require = { WHOLE,
+    { "blocks of ALG=stream are rows of threads with OUT_Y of 1", "BLOCK_Y == 1 and OUT_Y == 1" },
+    { "ALG=stream copies plainly, one row at a time: READ is plain, UNROLL 1", "READ == 'plain' and UNROLL == 1" },
+    { "ALG=stream does not keep taps in shared memory", "FILTER ~= 'shared'" },
+    { "taps in registers: FILTER=global exceeds them", "FILTER ~= 'global' or TAPS <= 64" },
+    { "a row of FMAs exceeds the instruction cache", "TAPS * OUT_X <= 4800" },
+    { "rows exceed the shared memory of a block", "SMEM <= dev_smem_block - 16" },
+    { "RESIDENT blocks exceed the shared memory of a multiprocessor", "RESIDENT * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
+    { "RESIDENT blocks exceed the threads of a multiprocessor", "BLOCK_X * RESIDENT <= dev_threads_sm" },
+    { "RESIDENT blocks exceed the registers", "REGS <= 255 and REGS * BLOCK_X * RESIDENT <= dev_regs_sm" },
+    { "there may be more parts than a grid has blocks", "STRIPS * MY < 2^31" } },
+  source = "conv2d_stream.cu",
+  stages = launches("STRIPS * ceildiv(MY, PART_ROWS)", "SMEM",
+    { "nx", "ny", { "i32", "MX" }, { "i32", "MY" }, "x", "ldx", { "i32", "PART_ROWS" } }, { "f" }, true),
 }
 local SEPARABLE = {
   require = {
@@ -197,6 +227,9 @@ for _, vec in ipairs { 4, 2, 1 } do
     suggest(large .. " and TAPS <= 225 and " .. rows .. " <= 4", { ALG = "register", SUMS = "whole", FILTER = "constant",
       BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, READ = "nc", VEC = vec })
   end
+  suggest(aligned .. " and MX * MY >= 2^26 and TAPS > 81 and 28 + (2 * ry + 2) * 4 + 2 * rx <= 128 and NBYTES <= 4",
+    { ALG = "stream", FILTER = "constant", BLOCK_X = 128, BLOCK_Y = 1, OUT_X = 4, OUT_Y = 1, VEC = vec, STAGES = 3,
+      RESIDENT = 4 })
   for _, rows in ipairs { 128, 64, 32, 16, 8, 4 } do
     local large = aligned .. " and MX * MY >= dev_sms * 2048 * " .. rows
     suggest(large .. " and TAPS <= 400",
@@ -272,14 +305,14 @@ return {
   },
 
   space = {
-    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "separable", "fft" },
+    { "ALG", { "basic", "constant", "tile_input", "tile_output", "cached_halo", "register", "stream", "separable", "fft" },
       "where threads read the image from, and how many results each has" },
     { "FILTER", { "global", "constant", "shared", "parameter" }, "where the taps are read from; parameter: by value",
       when = STRICT },
     { "BLOCK_X", { 8, 16, 32, 64, 128, 256 }, "threads of a block along x", when = STRICT },
     { "BLOCK_Y", { 1, 2, 4, 8, 16, 32 }, "and along y", when = STRICT },
     { "OUT_X", { 1, 2, 4, 8 }, "results of a thread along x", when = STRICT },
-    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024 }, "and along y", when = STRICT },
+    { "OUT_Y", { 1, 2, 4, 8, 16, 32, 64, 128, 256 }, "and along y", when = STRICT },
     { "UNROLL", { 1, 2, 4, 8 }, "unrolled rows: of the filter; with ALG=register and separable rows loaded together",
       when = STRICT },
     { "PAD", { 0, 1 }, "elements between rows of a tile in shared memory",
@@ -287,7 +320,7 @@ return {
     { "READ", { "plain", "nc" }, "how the image is loaded: .nc takes it for constant", when = STRICT },
     { "VEC", { 1, 2, 4, 8 }, "elements per load and store", when = MARCHES },
     { "PREFETCH", { 0, 1 }, "groups of UNROLL rows loaded ahead of the FMAs; with SUMS=whole and ALG=fft, tiles of a block "
-      .. "to come that are brought to the L2 cache", when = MARCHES .. " or ALG == 'fft'" },
+      .. "to come that are brought to the L2 cache", when = "ALG == 'register' or ALG == 'separable' or ALG == 'fft'" },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = MARCHES .. " or ALG == 'fft'" },
   },
 
@@ -333,7 +366,7 @@ return {
   },
 
   algorithms = { basic = BASIC, constant = CONSTANT, tile_input = TILE_INPUT, tile_output = TILE_OUTPUT,
-    cached_halo = CACHED_HALO, register = REGISTER, separable = SEPARABLE, fft = FFT },
+    cached_halo = CACHED_HALO, register = REGISTER, stream = STREAM, separable = SEPARABLE, fft = FFT },
 
   reference = {
     stages = {

@@ -48,16 +48,13 @@ struct columns {
     const stored *from = of.x + row * of.ldx;
     if (inside) {
       v = whole(from);
-    } else {  // (An array in local memory, not registers for many addresses.)
-      number each[ELEMENTS];
-#pragma unroll 1
+    } else {
+#pragma unroll
       for (int i = 0; i < ELEMENTS; i++) {
         const int column =
             i < SHIFT || i >= SHIFT + OUT_X + 2 * RX ? NOTHING : border_index(first + i, of.nx);
-        each[i] = column < 0 ? number() : type::widen(read(from + column));
+        v.e[i] = column < 0 ? number() : type::widen(read(from + column));
       }
-#pragma unroll
-      for (int i = 0; i < ELEMENTS; i++) v.e[i] = each[i];
     }
     return v;
   }
@@ -119,10 +116,10 @@ __device__ __forceinline__ void march_through(const columns &in, int top, int n,
 }
 
 // Calls step(s, row) for each of n rows from `top` on; UNROLL rows are loaded at a time, PREFETCH times ahead. The
-// middle of an image has code of its own, unless it has many FMAs or threads go TOGETHER.
-template <bool TOGETHER, typename Step>
+// middle of an image has code of its own, unless it has many FMAs.
+template <typename Step>
 __device__ __forceinline__ void march(const columns &in, int top, int n, const Step &step) {
-  if (TAPS <= 49 && !TOGETHER && in.inside && top >= 0 && top + n <= in.of.ny) {
+  if (TAPS <= 49 && in.inside && top >= 0 && top + n <= in.of.ny) {
     march_through<true>(in, top, n, step);
   } else {
     march_through<false>(in, top, n, step);

@@ -37,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_X * BLOCK_Y)
   if (column >= mx || n <= 0) return;
   y += row * ldy + column;
   number sum[HIGH][OUT_X] = {};  // the oldest first
-  march<false>(in, row + SKIP_Y - RY, n + 2 * RY, [&](int s, const line &v) {
+  march(in, row + SKIP_Y - RY, n + 2 * RY, [&](int s, const line &v) {
     number across[OUT_X] = {};
 #pragma unroll
     for (int i = 0; i < WIDE; i++) {

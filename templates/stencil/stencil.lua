@@ -221,14 +221,19 @@ found(POINTS .. " <= 2^21 and dims == 2 and order == 1 and steps % 5 == 0", { AL
 found(POINTS .. " <= 2^22 and dims == 3 and order == 1 and steps > 1", { ALG = "persistent", TSTEPS = 1, VEC = 2, ITEMS = 3,
   PREFETCH = 3, RESIDENT = 4, Z_DEPTH = 0, WARPS = 4, STORE = "streaming" })
 found(DEEP .. " and order == 1 and steps > 1 and (steps % 4 == 0 or steps >= 24 and steps % 3 > 0)", { ALG = "temporal",
-  TSTEPS = 4, VEC = 4, ITEMS = 4, WARPS = 8, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 0, WAVES = 4 })
+  TSTEPS = 4, VEC = 4, ITEMS = 4, WARPS = 8, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 128 })
 found(DEEP .. " and order == 1 and steps > 1 and steps % 3 == 0", { ALG = "temporal", TSTEPS = 3, VEC = 4, ITEMS = 2,
   WARPS = 16, PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 64 })
 found(DEEP .. " and order == 1 and steps > 1", { ALG = "temporal", TSTEPS = 2, VEC = 4, ITEMS = 2, WARPS = 16, PREFETCH = 2,
   RESIDENT = 1, Z_DEPTH = 64 })
-found(DEEP .. " and order == 1 and " .. POINTS .. " >= 2^25", { ALG = "temporal", VEC = 4, ITEMS = 1, WARPS = 8,
+local HUGE = POINTS .. " >= 2^25"
+found(DEEP .. " and order == 1 and " .. HUGE, { ALG = "temporal", VEC = 4, ITEMS = 1, WARPS = 8,
   PREFETCH = 6, RESIDENT = 1, Z_DEPTH = 8, COPY = "ca16" })
 found(DEEP .. " and order == 1", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 4, Z_DEPTH = 16 })
+found(DEEP .. " and order == 2 and " .. HUGE, { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 8, PREFETCH = 6, RESIDENT = 1,
+  Z_DEPTH = 16, COPY = "ca16" })
+found(DEEP .. " and order == 3 and " .. HUGE, { ALG = "temporal", VEC = 4, ITEMS = 4, WARPS = 8, PREFETCH = 2, RESIDENT = 1,
+  Z_DEPTH = 0, WAVES = 2, COPY = "ca16" })
 found(DEEP .. " and order == 2", { ALG = "temporal", VEC = 2, ITEMS = 2, WARPS = 8, PREFETCH = 4, RESIDENT = 2, Z_DEPTH = 0,
   WAVES = 16, STORE = "streaming" })
 found(DEEP .. " and order == 3", { ALG = "temporal", VEC = 4, ITEMS = 2, WARPS = 4, PREFETCH = 3, RESIDENT = 2, Z_DEPTH = 0,
@@ -241,6 +246,8 @@ found("dims == 3 and shape == 'box' and order == 1 and NBYTES == 4 and steps == 
   WARPS = 8, PREFETCH = 4, RESIDENT = 1, Z_DEPTH = 0, WAVES = 2 })
 found("dims == 3 and order == 1 and NBYTES == 8 and steps == 1", { ALG = "temporal", VEC = 1, ITEMS = 4, WARPS = 2,
   PREFETCH = 6, RESIDENT = 8, Z_DEPTH = 16, STORE = "streaming" })
+found(WIDE .. " and order <= 2 and steps == 1 and " .. HUGE, { ALG = "temporal", VEC = 4, WARPS = 8, PREFETCH = 6,
+  RESIDENT = 3, Z_DEPTH = 16, COPY = "ca16" })
 found(WIDE .. " and order <= 2 and steps == 1", { ALG = "temporal", VEC = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 4,
   Z_DEPTH = 16, STORE = "streaming" })
 found(WIDE .. " and steps == 1", { ALG = "temporal", VEC = 2, WARPS = 4, PREFETCH = 4, RESIDENT = 6, Z_DEPTH = 0, WAVES = 8,
@@ -347,6 +354,8 @@ return {
     { "CHUNK", { 1, 2, 4, 8 }, "rows in 2-D that a tensor map brings at a time", when = "ALG == 'tma'" },
     { "MARCH", { "up", "meet" }, "neighbouring parts go up, or towards each other", when = SWEEPS },
     { "STORE", { "plain", "streaming" }, "cache operator of stores", when = SWEEPS },
+    { "EDGE_CODE", { "one", "columns" }, "columns: parts of which only columns are at the border have code of their own",
+      when = SWEEPS .. " and dims == 3 and TSTEPS > 1" },
     { "LOOP", { "host", "graph" }, "what repeats launches", when = "ALG ~= 'persistent'" },
   },
 
@@ -366,7 +375,8 @@ return {
   },
 
   default = { ALG = "basic", TILE_X = 32, TILE_Y = 8, TILE_Z = 1, TSTEPS = 1, VEC = 1, ITEMS = 1, WARPS = 4,
-    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, COPY = "vec", CHUNK = 1, MARCH = "up", STORE = "plain", LOOP = "host" },
+    PREFETCH = 2, RESIDENT = 1, Z_DEPTH = 16, WAVES = 1, COPY = "vec", CHUNK = 1, MARCH = "up", STORE = "plain", EDGE_CODE = "one",
+    LOOP = "host" },
 
   textbook = { ALG = "march_register", TILE_X = 32, TILE_Y = 32, Z_DEPTH = 32 },
   untuned = SUGGESTED,

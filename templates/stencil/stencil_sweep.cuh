@@ -340,8 +340,7 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
   loader planes(p, field, in, shared, DIMS == 3 ? warp * 32 + lane : lane);
   number *const rows = reinterpret_cast<number *>(shared + STAGES * SLOT_NBYTES);
   const int x = p.x + lane * VEC, y = DIMS == 3 ? p.y + warp * ITEMS : 0;
-  // Several steps of a volume are worth code of their own where all that is at the border are columns.
-  constexpr bool APART = EDGES && DIMS == 3 && TSTEPS > 1;
+  constexpr bool APART = EDGES && EDGE_CODE == EDGE_CODE_columns;
   const bool columns = EDGES && columns_at_border(p, field);
   const bool sides = EDGES && (rows_at_border(p, field) || (!APART && columns));
   const border at(field, x, y);

@@ -15,6 +15,7 @@ enum { RX = 2, RY = 1, WIDE = 2 * RX + 1, HIGH = 2 * RY + 1, TAPS = WIDE * HIGH 
 #define STAY "ALG=register,SUMS=stay,FILTER=constant,BLOCK_X=32,BLOCK_Y=2,OUT_X=2,OUT_Y=4,VEC=2"
 
 #define WHOLE "ALG=register,SUMS=whole,FILTER=constant,BLOCK_X=32,BLOCK_Y=1,OUT_X=1,OUT_Y=4,VEC=1"
+#define STREAM "ALG=stream,FILTER=constant,BLOCK_X=32,BLOCK_Y=1,OUT_X=2,OUT_Y=1,VEC=2,STAGES=3"
 #define FFT "ALG=fft,TILE=16,REGISTERS=64" /* 16: compiled soonest */
 
 typedef struct conv { /* a convolution, compiled for images of any size */
@@ -404,6 +405,10 @@ BED_TEST(sums_stay_in_registers) {
 
 BED_TEST(sums_stay_in_registers_without_a_loop) {
   check_all(b, "conv2d", WHOLE);
+}
+
+BED_TEST(rows_stream_through_shared_memory) {
+  check_all(b, "conv2d", STREAM);
 }
 
 BED_TEST(images_by_spectra) {
