@@ -87,6 +87,7 @@ local MORTON = {
   space = {
     { "ITEMS", { 4, 8, 12, 16 }, "points of a thread that sorts" },
     { "RESIDENT", { 1, 2, 3 }, "blocks on a multiprocessor that registers must suffice for while sorting" },
+    { "LOOK", { 1, 4, 8 }, "tiles before its own that a block looks at together" },
     { "LANES", { 4, 8, 16, 32 }, "lanes that look for a node's quadrants" },
     { "BUILD", { "launches", "grid" }, "a launch a level, or one with barriers of all blocks" },
   },
@@ -104,7 +105,7 @@ local MORTON = {
     { "BUILD=grid needs two blocks of BLOCK threads on a multiprocessor",
       "BUILD == 'launches' or 2 * BLOCK <= dev_threads_sm" },
   },
-  default = { ITEMS = 8, RESIDENT = 1, LANES = 8, BUILD = "launches" },
+  default = { ITEMS = 8, RESIDENT = 1, LOOK = 4, LANES = 8, BUILD = "launches" },
   source = "quadtree_morton.cu",
   workspace = {
     { "words", "u64", "256 * " .. TILES },
@@ -178,7 +179,7 @@ return {
   textbook = { { ALG = "device_launch", BLOCK = 128, POOL = 2048, LAUNCH = "forget" },
     { ALG = "device_launch", BLOCK = 128, POOL = 2^17, LAUNCH = "forget" }, { ALG = "levels", BLOCK = 128 } },
   untuned = {
-    { when = "n <= 2^18", ALG = "morton", BLOCK = 256, ITEMS = 8, LANES = 8, BUILD = "grid" },
+    { when = "n <= 2^18", ALG = "morton", BLOCK = 256, ITEMS = 8, LOOK = 8, LANES = 8, BUILD = "grid" },
     { when = "n > 2^18", ALG = "morton", BLOCK = 512, ITEMS = 12, RESIDENT = 2, LANES = 8 },
   },
 

@@ -44,17 +44,30 @@ __device__ __forceinline__ unsigned sum_digits(unsigned v) {
   return sum - v;
 }
 
-// The digit's count in the tiles before this one, by its thread.
+// The digit's count in the tiles before this one, by its thread, which looks at LOOK tiles at a time.
+__device__ __forceinline__ unsigned counted_before(const tile_states &all, long long at) {
+  unsigned sum = 0;
+  for (at -= 256; at >= 0;) {
+    tile_record seen[LOOK];
+#pragma unroll
+    for (int k = 0; k < LOOK; k++) seen[k] = all.look(max(at - 256 * k, 0ll));
+#pragma unroll
+    for (int k = 0; k < LOOK; k++) {
+      unsigned v;
+      int kind = all.kind(seen[k], &v);
+      if (!kind) kind = all.wait(at, &v);
+      sum += v;
+      at -= 256;
+      if (kind == PREFIX) return sum;
+    }
+  }
+  return sum;
+}
+
 __device__ __forceinline__ unsigned tiles_before(const tile_states &all, long long tile,
                                                  unsigned count) {
   const long long at = 256 * tile + threadIdx.x;
-  unsigned sum = 0;
-  for (long long before = at - 256; before >= 0; before -= 256) {
-    unsigned v;
-    const int kind = all.wait(before, &v);
-    sum += v;
-    if (kind == PREFIX) break;
-  }
+  const unsigned sum = counted_before(all, at);
   all.publish(at, PREFIX, sum + count);
   return sum;
 }

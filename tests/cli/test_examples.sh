@@ -39,6 +39,8 @@ checked expand "n=0" "n=2100 longest=3"
 refuses 2 "POOL is below n" $autotune check examples/expand.lua n=2049 --config ALG=launch,POOL=2048
 refuses 2 "exported C cannot raise the limit of pending launches for expand, which launches kernels; export --cubin" \
   $autotune export examples/expand.lua n=64 --config ALG=launch --arch sm_90a --header "$folder/expand.h"
+refuses 2 "PTX of kernels that launch kernels does not load without the device runtime; export --cubin" \
+  $autotune export examples/expand.lua n=64 --config ALG=launch --arch compute_90 --cubin "$folder/expand.cubin" --ptx "$folder/expand.ptx"
 
 checked compact "n=0" "n=1001"
 checked nested "blocks=1" "blocks=3"

@@ -9,6 +9,7 @@
 #include "base_path.h"
 #include "cli.h"
 #include "fatbin.h"
+#include "link.h"
 #include "image_cache.h"
 #include "json_writer.h"
 #include "print.h"
@@ -76,6 +77,13 @@ static void check_nvrtc(doctor *d) {
   say(d, good, "nvrtc", good ? str_text(&s) : e.message,
       "required to compile: install the CUDA toolkit, or `make deps`, or pip install "
       "nvidia-cuda-nvrtc and set AUTOTUNE_NVRTC to its library");
+}
+
+static void check_link(doctor *d) {
+  err e = {0};
+  const bool good = !rt_link_check(&e);
+  say(d, good, "nvjitlink", good ? "nvJitLink and libcudadevrt.a" : e.message,
+      "needed only by kernels that launch kernels");
 }
 
 static void check_nvfatbin(doctor *d) {
@@ -213,6 +221,7 @@ int cmd_doctor(const cli *c, err *e) {
   check_gpu(&d);
   check_nvrtc(&d);
   check_nvfatbin(&d);
+  check_link(&d);
   check_database(&d);
   check_cache(&d);
   check_shared_caches(&d);

@@ -177,7 +177,23 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
   return tell(x, ch, what.arch, str_text(&config), e);
 }
 
+/* What a driver compiles lacks the device runtime. */
+static int check_linked(const export_run *x, const char *text, err *e) {
+  if (!compiler_options_relocatable(text)) {
+    return 0;
+  }
+  for (size_t i = 0; i < x->archs.n; i++) {
+    if (x->c->ptx || cmd_export_is_ptx(x->archs.name[i])) {
+      return err_set(e, ERR_USAGE,
+                     "PTX of kernels that launch kernels does not load without the device runtime; "
+                     "export --cubin, for sm_90a and the like");
+    }
+  }
+  return 0;
+}
+
 static int compile_all(export_run *x, const str *source, size_t body, rt_image *built, err *e) {
+  TRY(check_linked(x, str_text(source) + body, e));
   for (size_t i = 0; i < x->archs.n; i++) {
     const rt_source s = {.text = str_text(source), .body = body, .arch = x->archs.name[i]};
     TRY(rt_compile(x->compiler, &s, &x->k.memory, &built[i], e));
