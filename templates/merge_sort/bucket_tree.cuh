@@ -44,8 +44,8 @@ struct bucket_tree {
   __device__ __forceinline__ bool goes_right(key k, unsigned number, unsigned at) const {
     const key splitter = node(at);
     if constexpr (STABLE) {
-      return before(splitter, k) ||
-             (!before(k, splitter) && numbers[at / (unsigned)sizeof(key)] <= number);
+      const bool not_later = numbers[at / (unsigned)sizeof(key)] <= number;
+      return before(splitter, k) | (!before(k, splitter) & not_later);
     } else {
       return !before(k, splitter);
     }

@@ -17,14 +17,14 @@ using item = choose<(VALUE > 0), key_and_source, key>;
 
 __device__ __forceinline__ bool before(const key_and_source &x, const key_and_source &y) {
   if constexpr (ITEMS_IN_ORDER) return before(x.k, y.k);
-  return before(x.k, y.k) || (!before(y.k, x.k) && x.source < y.source);
+  return before(x.k, y.k) | (!before(y.k, x.k) & (x.source < y.source));
 }
 
 // Is x, on the left of y, to be exchanged with it?
 __device__ __forceinline__ bool swapped(key x, key y) { return before(y, x); }
 __device__ __forceinline__ bool swapped(const key_and_source &x, const key_and_source &y) {
   if constexpr (ADJACENT_EXCHANGES) return before(y.k, x.k);
-  return before(y.k, x.k) || (!before(x.k, y.k) && y.source < x.source);
+  return before(y.k, x.k) | (!before(x.k, y.k) & (y.source < x.source));  // without branches
 }
 
 __device__ __forceinline__ key_and_source with_source(key k, int source) {
