@@ -30,6 +30,7 @@ return {
     { "BLOCK", { 64, 128, 256 }, "threads per block" },
   },
   default = { ALG = "csr", BLOCK = 256 },
+  untuned = { { when = "uses == '1000' or uses == 'many'", ALG = "ell" } },
 
   algorithms = {
     csr = {

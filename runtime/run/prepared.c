@@ -125,6 +125,15 @@ static const rt_ptr *copy_at(const rt_prepared *p, uint64_t copy) {
   return copy ? &p->copies[(copy - 1) * p->t->n_prepared] : p->at;
 }
 
+void rt_prepared_args(const rt_prepared *p, const void *const *args,
+                      const void *full[RT_ARGS_MOST]) {
+  fill_args(p, args, p->at, full);
+}
+
+const gen_counts *rt_prepared_counts(const rt_prepared *p) {
+  return &p->counts;
+}
+
 int rt_prepared_launch_in(rt_prepared *p, rt_stream s, const void *const *args, rt_ptr workspace,
                           err *e) {
   const void *full[LOADED_OPERANDS];

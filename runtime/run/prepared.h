@@ -47,6 +47,14 @@ int rt_prepared_launch_in(rt_prepared *p, rt_stream s, const void *const *args, 
                           err *e);
 size_t rt_prepared_workspace_nbytes(const rt_prepared *p);
 
+/* rt_prepared_args -- the arguments of a launch, and behind them where what was prepared is; for launches
+ * of other plans over the same image */
+enum { RT_ARGS_MOST = 128 };
+void rt_prepared_args(const rt_prepared *p, const void *const *args,
+                      const void *full[RT_ARGS_MOST]);
+/* rt_prepared_counts -- those that the last preparation read */
+const gen_counts *rt_prepared_counts(const rt_prepared *p);
+
 /* rt_prepared_spread -- n copies of what was prepared, which launches then take in turn; as many as fit in
  * a quarter of the free memory */
 int rt_prepared_spread(rt_prepared *p, uint64_t n, err *e);

@@ -16,5 +16,19 @@ int rt_candidate_load(rt_candidate *k, rt_device *d, const str *image, const gen
                       gen_instance *g, const gen_config *c, const gen_plan *plan, err *e);
 void rt_candidate_clear(rt_candidate *k);
 rt_contender rt_candidate_contender(rt_candidate *k);
+/* rt_candidate_plan -- gen_plan_make, with the counts of the last preparation if there was one */
+int rt_candidate_plan(const rt_candidate *k, gen_instance *g, const gen_config *c, arena *a,
+                      const gen_plan **out, err *e);
+
+/* A single launch of a candidate's, to be timed after what the candidate prepares. */
+typedef struct rt_stage {
+  rt_candidate *of;
+  rt_loaded *loaded; /* the caller's */
+} rt_stage;
+/* rt_stage_open -- launch i, once where it is in a loop */
+int rt_stage_open(rt_stage *x, rt_candidate *of, const gen_template *t, const gen_plan *plan,
+                  size_t i, err *e);
+void rt_stage_close(rt_stage *x);
+rt_contender rt_stage_contender(rt_stage *x);
 
 #endif

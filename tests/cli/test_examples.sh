@@ -339,6 +339,12 @@ grep -q "exported C cannot make the textures that resize reads" "$folder/out" ||
 prints " 2 right, 0 wrong" timeout 60 "$autotune" check examples/bitmap.cu --all
 sed 's/  __syncthreads();//' examples/bitmap.cu >"$folder/bitmap.cu"
 prints "has not been written yet (is a barrier missing?)" sh -c "timeout 60 $autotune check $folder/bitmap.cu --sample 1 || true"
+# plan: products with a matrix that is prepared once
+program examples/plan.c "$folder/plan" || complain "plan.c does not compile"
+TUNED_DEVICE=emu TUNED_DB="$folder/none.db" timeout 60 "$folder/plan" examples/ell.lua >"$folder/out" ||
+  complain "plan: $(cat "$folder/out")"
+grep -q "^0 of 5000 wrong" "$folder/out" || complain "plan: $(cat "$folder/out")"
+
 # pictures: of the two sets only one has an inside, which is black
 program examples/pictures.c "$folder/pictures" || complain "pictures.c does not compile"
 mkdir "$folder/ppm"

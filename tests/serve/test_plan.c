@@ -6,6 +6,7 @@
 #include "serve_fixture.h"
 
 #include "ell_calls.h"
+#include "run_captured.h"
 
 /* ---- allocations that fail ------------------------------------------------------------------- */
 
@@ -210,6 +211,108 @@ CONTEXT_TEST(typed_calls_make_and_run_plans) {
           tuned_ell(NULL, NULL, m.x, m.y, &f->err));
   REFUSED(f, TUNED_E_USAGE, "argument x is a NULL address",
           tuned_ell(plan, NULL, NULL, m.y, &f->err));
+}
+
+/* Data that are kept are the plan's and the run's. */
+CONTEXT_TEST(captures_keep_what_a_plan_was_made_from) {
+  matrix m;
+  tuned_plan *plan;
+  store st;
+  rt_captured kept;
+  err e = {0};
+  char list[128], data[128], path[300], digest[HASH_TEXT];
+  tune_ell(f, "ALG=ell,BLOCK=64");
+  snprintf(list, sizeof list, "%s/asked", f->folder);
+  snprintf(data, sizeof data, "%s/data", f->folder);
+  setenv("TUNED_CAPTURE", list, 1);
+  setenv("TUNED_CAPTURE_DATA", data, 1);
+  reopen(f, f->folder);
+  unsetenv("TUNED_CAPTURE");
+  unsetenv("TUNED_CAPTURE_DATA");
+  matrix_put(f, &m, lengths_232, values_of_text);
+  OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &plan, &f->err));
+  MULTIPLIES(f, plan, &m, text_232);
+  hash_bytes(PROBLEM, strlen(PROBLEM), digest);
+  snprintf(path, sizeof path, "%s/ell-%s.data", data, digest);
+  store_open(&st, f, "ell", PROBLEM);
+  assert_ok(rt_captured_open(path, st.t, st.g, PROBLEM, false, &kept, &e), &e);
+  assert_memory_equal(kept.bytes[1], lengths_232, sizeof lengths_232);
+  assert_memory_equal(kept.bytes[2], columns, sizeof columns);
+  assert_memory_equal(kept.bytes[3], values_of_text, sizeof values_of_text);
+  assert_memory_equal(kept.bytes[4], x, sizeof x);
+  rt_captured_close(&kept);
+  store_close(&st);
+}
+
+static int record_run(void *self, rt_stream s, err *e) {
+  const struct {
+    tuned_plan *plan;
+    matrix *m;
+  } *r = self;
+  tuned_error why;
+  return tuned_plan_run(r->plan, s, r->m->args, &why) ? err_set(e, ERR_LAUNCH, "%s", why.message)
+                                                      : 0;
+}
+
+static bool always_captured(rt_device *d, rt_stream s) {
+  return d && !s;
+}
+
+/* Where nothing records. */
+CONTEXT_TEST(a_capture_takes_runs_and_no_preparations) {
+  matrix m;
+  tuned_plan *plan, *other;
+  rt_device_ops ops;
+  tune_ell(f, "ALG=ell,BLOCK=64");
+  rt_device *d = inside(f)->device;
+  const rt_device_ops *real = d->ops;
+  matrix_put(f, &m, lengths_232, values_of_text);
+  OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &plan, &f->err));
+  ops = *real;
+  ops.capturing = always_captured;
+  d->ops = &ops;
+  MULTIPLIES(f, plan, &m, text_232);
+  REFUSED(f, TUNED_E_USAGE, "the stream is being captured",
+          tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &other, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "the stream is being captured",
+          tuned_plan_renew(plan, NULL, m.args, &f->err));
+  d->ops = real;
+  MULTIPLIES(f, plan, &m, text_232);
+}
+
+static int record_new(void *self, rt_stream s, err *e) {
+  fixture *f = self;
+  tuned_plan *plan;
+  const void *args[6] = {NULL};
+  const int rc = tuned_plan_new(f->ctx, s, "ell rows=4 mean=2", args, &plan, &f->err);
+  return rc ? err_set(e, rc, "%s", f->err.message) : 0;
+}
+
+CONTEXT_TEST(graphs_hold_runs) {
+  matrix m;
+  tuned_plan *plan;
+  rt_graph *graph;
+  err e = {0};
+  rt_device *d = inside(f)->device;
+  if (!d->ops->graph_new) {
+    skip_because("graphs need a GPU");
+  }
+  tune_ell(f, "ALG=ell,BLOCK=64");
+  d = inside(f)->device;
+  matrix_put(f, &m, lengths_232, values_of_text);
+  OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &plan, &f->err));
+  struct {
+    tuned_plan *plan;
+    matrix *m;
+  } run = {plan, &m};
+  assert_ok(d->ops->graph_new(d, record_run, &run, &graph, &e), &e);
+  float y[N] = {0};
+  OK(f, tuned_copy_to_device(f->ctx, m.y, y, sizeof y, &f->err));
+  assert_ok(d->ops->graph_launch(d, graph, NULL, &e), &e);
+  OK(f, tuned_copy_to_host(f->ctx, y, m.y, sizeof y, &f->err));
+  assert_memory_equal(y, text_232, sizeof y);
+  d->ops->graph_free(d, graph);
+  assert_true(d->ops->graph_new(d, record_new, f, &graph, &e) != 0);
 }
 
 /* ---- misuse ---------------------------------------------------------------------------------- */

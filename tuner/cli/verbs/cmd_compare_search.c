@@ -138,19 +138,16 @@ static int measure(study *x, const gen_config *c, double *sec, err *e) {
 /* One launch of the plan: what all its blocks do, from a few of them. */
 static int count_launch(study *x, const gen_plan *plan, size_t i, joint_point *p, err *e) {
   bench_case *in = &x->counted;
-  gen_plan one = *plan;
-  gen_launch launch = plan->launches[i];
-  rt_loaded *loaded;
+  const gen_launch launch = plan->launches[i];
+  rt_stage stage;
   rt_times times;
   rt_emu_stats stats;
   const double times_run = launch.loop ? (double)launch.loop->times : 1;
-  launch.loop = NULL;
-  one.launches = &launch;
-  one.n = 1;
-  TRY(rt_loaded_new_from(in->e[0].candidate.loaded, x->counting.t, &one, &loaded, e));
-  const int rc = rt_harness_time(in->buffers, loaded, &x->how, &times, e);
+  TRY(rt_stage_open(&stage, &in->e[0].candidate, x->counting.t, plan, i, e));
+  const int rc =
+      rt_harness_time_contender(in->buffers, rt_stage_contender(&stage), &x->how, &times, e);
   rt_emu_last_stats(x->counting.device, &stats);
-  rt_loaded_free(loaded);
+  rt_stage_close(&stage);
   if (!rc) {
     const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
     const double issued = stats.warp_instructions * times_run;

@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "emu.h"
 #include "print.h"
-#include "run.h"
+#include "run_candidate.h"
 #include "emu_report.h"
 #include "verbs.h"
 
@@ -17,41 +17,49 @@ typedef struct profiler {
   rt_compiler *compiler;
   rt_checker *checker;
   rt_harness *bench;
+  rt_candidate candidate;
 } profiler;
 
 /* A plan of one stage, so that the counters are of this launch alone. */
-static int profile_stage(profiler *x, const str *ptx, const gen_plan *plan, size_t i, err *e) {
-  gen_plan one = *plan;
-  rt_loaded *loaded;
+static int profile_stage(profiler *x, const gen_plan *plan, size_t i, err *e) {
+  rt_stage stage;
   rt_times times;
   rt_timing how = {0};
   rt_emu_stats stats;
   str s = {0};
-  gen_launch launch = plan->launches[i];
-  launch.loop = NULL;
-  one.launches = &launch;
-  one.n = 1;
-  if (!launch.kernel) {
+  if (!plan->launches[i].kernel) {
     return 0;
   }
-  TRY(rt_loaded_new(x->k.device, str_text(ptx), ptx->n, x->k.t, &one, &loaded, e));
-  int rc = rt_harness_time(x->bench, loaded, &how, &times, e);
+  TRY(rt_stage_open(&stage, &x->candidate, x->k.t, plan, i, e));
+  int rc = rt_harness_time_contender(x->bench, rt_stage_contender(&stage), &how, &times, e);
   rt_emu_last_stats(x->k.device, &stats);
-  rt_loaded_free(loaded);
+  rt_stage_close(&stage);
   TRY(rc);
-  (x->c->json ? emu_report_json : emu_report_text)(&s, one.launches->kernel, &stats);
+  (x->c->json ? emu_report_json : emu_report_text)(&s, plan->launches[i].kernel, &stats);
   print_str(&s);
   return 0;
 }
 
+/* Counts are known after a preparation. */
+static int load(profiler *x, const str *ptx, const gen_plan **plan, err *e) {
+  rt_times times;
+  TRY(gen_plan_make(x->k.g, &x->k.config, &x->k.memory, plan, e));
+  TRY(rt_candidate_load(&x->candidate, x->k.device, ptx, x->k.t, x->k.g, &x->k.config, *plan, e));
+  TRY(x->candidate.prepared
+          ? rt_harness_time_contender(x->bench, rt_candidate_contender(&x->candidate),
+                                      &(rt_timing){0}, &times, e)
+          : 0);
+  return rt_candidate_plan(&x->candidate, x->k.g, &x->k.config, &x->k.memory, plan, e);
+}
+
 static int profile_plan(profiler *x, const str *ptx, err *e) {
   const gen_plan *plan;
-  TRY(gen_plan_make(x->k.g, &x->k.config, &x->k.memory, &plan, e));
+  TRY(load(x, ptx, &plan, e));
   rt_emu_set_checks(x->k.device, false);
   rt_emu_set_sample(x->k.device, SAMPLED_BLOCKS);
   for (size_t i = 0; i < plan->n; i++) {
     const gen_loop *loop = plan->launches[i].loop;
-    TRY(profile_stage(x, ptx, plan, i, e));
+    TRY(profile_stage(x, plan, i, e));
     const bool ends =
         loop && loop->n_odd && i + 1 >= loop->n && plan->launches[i + 1 - loop->n].loop == loop;
     i += ends ? loop->n_odd : 0; /* odd iterations are like even ones */
@@ -91,6 +99,7 @@ static int profile(profiler *x, err *e) {
 int cmd_profile(const cli *c, err *e) {
   profiler x = {.c = c};
   int rc = profile(&x, e);
+  rt_candidate_clear(&x.candidate);
   rt_harness_free(x.bench);
   rt_checker_free(x.checker);
   rt_compiler_close(x.compiler);
