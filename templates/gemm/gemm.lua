@@ -43,6 +43,10 @@ for _, tile in ipairs { { 256, 128, 4 }, { 128, 128, 6 }, { 64, 128, 7 } } do
   suggest_warpgroups(tile[1], tile[2], tile[3], " * 10 >= dev_sms * 9")
 end
 suggest_warpgroups(128, 64, 8, " * 5 >= dev_sms * 2")
+for _, splits in ipairs { 8, 4, 2 } do -- in clusters, which READ_C=map excludes
+  suggest_warpgroups(64, 128, 7, " * " .. splits .. " <= dev_sms and min(m, n) > 64", { SPLITK = splits,
+    FINISH = "cluster", READ_C = "threads" })
+end
 for _, splits in ipairs { 8, 6, 4, 3, 2 } do
   suggest_warpgroups(128, 64, 6, " * " .. splits .. " <= dev_sms", { SPLITK = splits })
 end
@@ -88,7 +92,7 @@ local function suggest_doubles(vec, bm, bn, condition, config)
     .. " and ceildiv(m, " .. bm .. ") * ceildiv(n, " .. bn .. ")" .. condition, one)
 end
 for _, tail in ipairs { 8, 6, 4, 3, 2, 1 } do
-  suggest_rings(128, 128, " >= 2 * dev_sms", { WM = 64, WN = 32, STAGES = 5, RASTER = 8, TAIL = tail })
+  suggest_rings(128, 128, " >= 2 * dev_sms", { WM = 64, WN = 32, STAGES = 6, RASTER = 8, TAIL = tail })
 end
 for _, tail in ipairs { 8, 6, 4, 3, 2, 1 } do
   suggest_rings(128, 64, " * 5 >= dev_sms * 4", { WM = 32, WN = 32, STAGES = 6, TAIL = tail })
