@@ -128,15 +128,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
             here = min(TILE, n - start);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) way[k] = first + 32 * k < n ? way_from[first + 32 * k] : ~0u;
+  const unsigned base = threadIdx.x < 256 ? state[STATE_DIGITS + 256 * pass + threadIdx.x] : 0;
+  for (int i = lane; i < 256; i += 32) sort_ranks[warp][i] = 0;
+  __syncwarp();
+  rank_points(way, shift, rank, sort_ranks[warp]);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     const int from = first + 32 * k;
     point[k] = pass == 0 || from >= n ? (unsigned)from : point_from[from];
   }
-  const unsigned base = threadIdx.x < 256 ? state[STATE_DIGITS + 256 * pass + threadIdx.x] : 0;
-  for (int i = lane; i < 256; i += 32) sort_ranks[warp][i] = 0;
-  __syncwarp();
-  rank_points(way, shift, rank, sort_ranks[warp]);
   __syncthreads();
   place_digits(all, tile, base);
 #pragma unroll

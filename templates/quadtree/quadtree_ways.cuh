@@ -13,23 +13,38 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
                   unsigned *__restrict__ points, unsigned *state, int *nodes, int *node_count) {
   __shared__ unsigned counts[DIGITS > 0 ? 256 * DIGITS : 1];
   const quad_box box = {left, bottom, width, height};
-  const int stride = (int)gridDim.x * BLOCK;
+  const long long stride = (long long)gridDim.x * BLOCK;
+  constexpr int EACH = 4;  // points whose loads are under way together
   if constexpr (DIGITS > 0) {
     for (int i = threadIdx.x; i < 256 * DIGITS; i += BLOCK) counts[i] = 0;
     __syncthreads();
   }
   bool is_bad = false;
-  for (long long i = (long long)blockIdx.x * BLOCK + threadIdx.x; i < n; i += stride) {
-    const float px = x[i], py = y[i];
-    is_bad |= !(px == px && py == py);
-    const unsigned way = quad_way(px, py, box, max_depth);
-    ways[i] = way;
-    if constexpr (PAIRS) {
-      points[i] = (unsigned)i;
-    } else {
+  for (long long from = (long long)blockIdx.x * BLOCK + threadIdx.x; from < n;
+       from += EACH * stride) {
+    float px[EACH], py[EACH];
 #pragma unroll
-      for (int p = 0; p < DIGITS; p++) {
-        if (8 * p < 2 * max_depth || p == 0) atomicAdd(&counts[256 * p + (way >> 8 * p & 255)], 1u);
+    for (int k = 0; k < EACH; k++) {
+      const long long i = min(from + k * stride, n - 1ll);
+      px[k] = x[i];
+      py[k] = y[i];
+    }
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+      const long long i = from + k * stride;
+      if (i >= n) break;
+      is_bad |= !(px[k] == px[k] && py[k] == py[k]);
+      const unsigned way = quad_way(px[k], py[k], box, max_depth);
+      ways[i] = way;
+      if constexpr (PAIRS) {
+        points[i] = (unsigned)i;
+      } else {
+#pragma unroll
+        for (int p = 0; p < DIGITS; p++) {
+          if (8 * p < 2 * max_depth || p == 0) {
+            atomicAdd(&counts[256 * p + (way >> 8 * p & 255)], 1u);
+          }
+        }
       }
     }
   }
