@@ -85,7 +85,7 @@ local LEVELS = {
 
 local MORTON = {
   space = {
-    { "ITEMS", { 4, 8, 12, 16 }, "points of a thread that sorts" },
+    { "ITEMS", { 4, 8, 10, 12, 16 }, "points of a thread that sorts" },
     { "RESIDENT", { 1, 2, 3 }, "blocks on a multiprocessor that registers must suffice for while sorting" },
     { "LOOK", { 1, 4, 8 }, "tiles before its own that a block looks at together" },
     { "LANES", { 4, 8, 16, 32 }, "lanes that look for a node's quadrants" },

@@ -1,5 +1,7 @@
 // quadtree_ways.cuh -- the first launch: the way of each point, and the root.
 #pragma once
+#include "pdl.cuh"
+
 #include "quadtree_cells.cuh"
 
 // Places in `state`, all 0 before: is a coordinate not a number; the nodes of each level (of ALG=levels, those
@@ -15,6 +17,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
   const quad_box box = {left, bottom, width, height};
   const long long stride = (long long)gridDim.x * BLOCK;
   constexpr int EACH = 4;  // points whose loads are under way together
+  pdl_wait();
   if constexpr (DIGITS > 0) {
     for (int i = threadIdx.x; i < 256 * DIGITS; i += BLOCK) counts[i] = 0;
     __syncthreads();
