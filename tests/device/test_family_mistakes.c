@@ -7,16 +7,16 @@
 #include "family_fixture.h"
 
 /* The order in which files are searched: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, FAMILY_*.cuh,
- * other .cuh. */
+ * other .cuh, other files. */
 static int rank_of(const char *file, const char *family) {
   const size_t n = strlen(family);
   const char *after = file + n, *dot = strrchr(file, '.');
   const bool own = !strncmp(file, family, n);
   const bool header = !strcmp(dot, ".cuh");
   if (own && after == dot) {
-    return 4;
+    return 5;
   }
-  return own && *after == '_' ? 3 - header : header;
+  return own && *after == '_' ? 4 - header : 1 + header;
 }
 
 static const char *file_with(const char *family, const char *text) {
@@ -103,6 +103,11 @@ static const struct {
      "b_first + (source - a_count) / 2]", "cv["},
     {"merge_sort", "n=9000", "t.start + i * run + from.of[i],",
      "t.start + i * run + from.of[i] / 2 * 2,", "y["},
+    {"merge_sort", "n=1500", "to[i] = key_of(one)", "to[i] = key_of(all[i / 2])", "y[",
+     "ALG=sample_passes,NETWORK=batcher,WARP_MERGE=shuffle,SORT_BLOCK=64,SORT_ITEMS=4,SPLITTERS=32,"
+     "OVERSAMPLE=8,FILL=3,BLOCK=64,ITEMS=4"},
+    {"merge_sort", "n=1000", "max(at, partner) < n", "at < n", "y[",
+     "ALG=bitonic,SORT_BLOCK=64,SORT_ITEMS=16"},
     {"transpose", "rows=40 cols=33", "* cols + column));", "* cols + column / 2 * 2));", "y["},
     {"radix_sort", "n=1000", "(1u << max(bits, 0)) - 1", "(1u << max(bits - 1, 0)) - 1",
      "keys_out["},
