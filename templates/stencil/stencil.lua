@@ -340,7 +340,7 @@ return {
       when = SWEEPS },
     { "VEC", { 1, 2, 4, 8 }, "points of a row per thread", when = SWEEPS },
     { "ITEMS", { 1, 2, 3, 4, 8 }, "rows per thread in 3-D", when = SWEEPS },
-    { "WARPS", { 1, 2, 4, 8, 16, 32 }, "warps per block", when = SWEEPS },
+    { "WARPS", { 1, 2, 4, 8, 12, 16, 32 }, "warps per block", when = SWEEPS },
     { "PREFETCH", { 1, 2, 3, 4, 6, 8 }, "planes, or rows in 2-D, that are copied ahead",
       when = SWEEPS },
     { "RESIDENT", { 1, 2, 3, 4, 6, 8, 12, 16 }, "blocks per multiprocessor that registers are limited for",

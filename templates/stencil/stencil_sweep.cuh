@@ -387,6 +387,14 @@ __device__ __forceinline__ void sweep_part(const part &p, const extents &field, 
   sync_group();
 }
 
+// Of several steps the compiler would convert weights from double in each iteration, which others wait for.
+__device__ __forceinline__ weights in_registers(weights c) {
+  if constexpr (TSTEPS == 1) return c;
+#pragma unroll
+  for (int d = 0; d <= R; d++) c.c[d] = __shfl_sync(~0u, c.c[d], threadIdx.x % 32);
+  return c;
+}
+
 // Part i of those into which strips of columns, tiles of rows (or images) and depth divide the field.
 __device__ __forceinline__ void sweep(unsigned i, const extents &field, const weights &c, int depth,
                                       const origin &in, stored *out, unsigned char *shared,
@@ -402,5 +410,5 @@ __device__ __forceinline__ void sweep(unsigned i, const extents &field, const we
   p.first = i / lines * depth;
   p.last = min(count - p.first, depth) + p.first;
   p.backwards = i / lines % 2;
-  sweep_part(p, field, c, in, out, shared, warp, lane);
+  sweep_part(p, field, in_registers(c), in, out, shared, warp, lane);
 }
