@@ -72,6 +72,8 @@ typedef struct gen_value { /* of a field or a parameter */
 /* gen_add_value -- append it as text */
 void gen_add_value(const gen_value *v, str *out);
 
+enum { GEN_UNKNOWN = -1 }; /* a feature of data that nobody looked at */
+
 typedef struct gen_field { /* one typed field of a problem */
   const char *name, *brief;
   int64_t min, max;         /* integers: inclusive range */
@@ -81,8 +83,11 @@ typedef struct gen_field { /* one typed field of a problem */
   size_t n_choices;
   const char *preset; /* expression over the fields before it */
   const uint8_t
-      *like;       /* [n_names], NULL: none: results of this value serve where a name has none */
-  bool is_class;   /* of an argument: kernels are the same, and tuned for it; values are ordered */
+      *like; /* [n_names], NULL: none: results of this value serve where a name has none */
+  const char
+      *feature;  /* the output of `features` that it is computed from; NULL: it is none. Numbers are
+                          rounded (gen_feature.h), or GEN_UNKNOWN, which canonical texts leave out */
+  bool is_class; /* of an argument: kernels are the same, and tuned for it; values are ordered */
   bool is_promise; /* a class that kernels and requirements read; a later value promises more, so
                          valid results of an earlier one serve it, but not the other way round */
 } gen_field;
@@ -170,6 +175,7 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_checks;
   bool partial;      /* of an output, not all elements count, or their order does not */
   bool is_plain;     /* made from a plain CUDA file */
+  bool has_features; /* fields are computed from the data */
   bool self_checked; /* there is no reference: results are compared with the default's */
 } gen_template;
 
@@ -239,6 +245,7 @@ typedef struct gen_problem {
   const char
       *input; /* the matrix that the text names, "zipf rows=1048576 ...", as long as the template;
                         NULL: none. No part of the canonical text */
+  uint64_t open; /* bits of the features that nobody has given or computed */
 } gen_problem;
 
 /* gen_problem_parse -- "m=4096 n=4096 ta=t"; fields in any order, separated by white space, the
@@ -259,6 +266,13 @@ void gen_problem_text(const gen_template *t, const gen_problem *p, str *out);
 /* gen_problem_full_text -- the same with the matrix, where the problem names one: what another process needs
  * to have the same data */
 void gen_problem_full_text(const gen_template *t, const gen_problem *p, str *out);
+/* gen_features_read -- do the kernels of gen_features_plan take the argument? */
+bool gen_features_read(const gen_template *t, size_t arg);
+/* gen_features_set -- the fields of features, from what the kernels of gen_features_plan left.
+ *   in   outputs, counts  of each workspace of that plan
+ *   err  ERR_TEMPLATE  a field is of an element that is not there */
+int gen_features_set(const gen_template *t, const double *const *outputs, const size_t *counts,
+                     gen_problem *p, err *e);
 bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_problem *b);
 /* gen_problem_promise_most -- set the fields that are promises to what promises most, so that what is
  * valid for the problem serves every other promise, too; false: they have these values already */
@@ -434,6 +448,9 @@ void gen_source_depends(const gen_template *t, uint64_t *fields, uint64_t *deriv
 int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *out, err *e);
 /* gen_reference_source -- the slow, obvious kernel that results are compared with */
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e);
+
+/* gen_features_source -- the kernels that compute features of the data; gen_features_plan in gen_plan.h */
+int gen_features_source(gen_instance *g, str *out, size_t *body, err *e);
 
 /* ---- metrics --------------------------------------------------------------------------------- */
 

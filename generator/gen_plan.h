@@ -133,6 +133,9 @@ bool gen_plan_blocks(const gen_plan *plan);
 /* gen_plan_make -- out is in the arena. A problem with an empty grid has no kernel launches.
  *   err  ERR_TEMPLATE  a grid, block, or size is negative, not whole, or beyond CUDA's limits */
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
+/* gen_features_plan -- of the kernels that compute features of the data, into workspaces; reads nothing of a
+ * configuration */
+int gen_features_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 /* gen_check_plan -- of the i-th check, i < n_checks, whose kernels are in the reference's source.
  *   out  **out     its first workspaces are GEN_CHECK_WRONG and GEN_CHECK_SUMS; a launch's args are the

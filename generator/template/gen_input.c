@@ -179,7 +179,8 @@ void gen_problem_full_text(const gen_template *t, const gen_problem *p, str *out
   memcpy(generator, p->input, n < sizeof generator ? n : 0);
   str_addf(out, "%s %s%s", t->name, key, p->input);
   for (size_t i = 0; i < t->n_fields; i++) {
-    if (!parameter(gen_tmpl(t), generator, t->fields[i].name)) {
+    const bool told = !t->fields[i].feature || p->values[i].i >= 0;
+    if (told && !parameter(gen_tmpl(t), generator, t->fields[i].name)) {
       str_addf(out, " %s=", t->fields[i].name);
       gen_add_value(&p->values[i], out);
     }

@@ -318,6 +318,7 @@ void gen_close(gen_template *p) {
     free(t->sources.seen);
     free_codes(&t->program);
     free_codes(&t->reference);
+    free_codes(&t->features);
     str_clear(&t->text);
     arena_clear(&t->a);
     free(t);

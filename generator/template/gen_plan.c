@@ -495,6 +495,11 @@ int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan
   return gen_box_run(&g->t->box, plan, &j, false, e);
 }
 
+int gen_features_plan(gen_instance *g, arena *a, const gen_plan **out, err *e) {
+  job j = {.g = g, .program = &g->t->features, .a = a, .plan = out};
+  return gen_box_run(&g->t->box, plan, &j, false, e);
+}
+
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e) {
   job j = {.g = g, .program = &g->t->reference, .a = a, .plan = out};
   return gen_box_run(&g->t->box, plan, &j, false, e);

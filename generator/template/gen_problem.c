@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gen_feature.h"
 #include "gen_former.h"
 #include "gen_input.h"
 #include "gen_tmpl.h"
@@ -99,6 +100,10 @@ static bool may_be(const gen_field *f, int64_t i) {
 /* `text` is how the user or an expression spelled it; NULL: it is only the number. */
 static int set_integer(const gen_field *f, int64_t i, const char *text, gen_value *v, err *e) {
   char number[32];
+  if (f->feature && i >= GEN_UNKNOWN) {
+    *v = (gen_value){.i = gen_feature_round(f, i)};
+    return 0;
+  }
   if (!text && !may_be(f, i)) {
     snprintf(number, sizeof number, "%lld", (long long)i);
     text = number;
@@ -188,7 +193,9 @@ static int check_given(const gen_field *f, gen_value *v, err *e) {
 
 int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err *e) {
   completion c = {.t = gen_tmpl(t), .p = p, .given = given};
+  p->open = 0;
   for (size_t i = 0; i < t->n_fields; i++) {
+    p->open |= t->fields[i].feature && !given[i] ? UINT64_C(1) << i : 0;
     if (given[i]) {
       TRY(check_given(&t->fields[i], &p->values[i], e));
     }
@@ -324,8 +331,10 @@ void gen_add_value(const gen_value *v, str *out) {
 
 void gen_add_fields(const gen_template *t, const gen_problem *p, str *out) {
   for (size_t i = 0; i < t->n_fields; i++) {
-    str_addf(out, " %s=", t->fields[i].name);
-    gen_add_value(&p->values[i], out);
+    if (!t->fields[i].feature || p->values[i].i >= 0) {
+      str_addf(out, " %s=", t->fields[i].name);
+      gen_add_value(&p->values[i], out);
+    }
   }
 }
 

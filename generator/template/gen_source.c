@@ -15,7 +15,8 @@
 
 typedef struct job {
   gen_instance *g;
-  const gen_config *c; /* NULL: the reference */
+  const gen_config *c; /* NULL: not of a configuration */
+  const gen_program *program;
   gen_script *script;
   str *text;     /* what the script writes */
   str *flags;    /* the compiler's, each after a space */
@@ -26,7 +27,7 @@ typedef struct job {
 /* ---- compiler options ------------------------------------------------------------------------ */
 
 static const gen_program *program_of(const job *j) {
-  return j->c ? &j->g->t->program : &j->g->t->reference;
+  return j->program;
 }
 
 static void add_flag_value(const expr_value *v, str *out) {
@@ -409,7 +410,10 @@ static void add_wrappers(const job *j, str *out) {
 /* A template that is not built in is found again by its path. */
 static void add_head(const job *j, str *out) {
   const gen_template *t = &j->g->t->pub;
-  str_addf(out, "// %s%s", j->c ? "autotune emit " : "the reference of ",
+  str_addf(out, "// %s%s",
+           j->c                                ? "autotune emit "
+           : j->program == &j->g->t->reference ? "the reference of "
+                                               : "features of ",
            j->g->t->folder ? t->path : t->name);
   gen_add_fields(t, &j->g->problem, out);
   if (j->c && t->n_params) {
@@ -438,10 +442,10 @@ static int make(job *j, str *out, size_t *body, err *e) {
   return out->failed || j->flags->failed || j->controls->failed ? err_nomem(e) : 0;
 }
 
-static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,
-                       size_t *body, err *e) {
+static int make_source(gen_instance *g, const gen_config *c, gen_program *p, gen_script *script,
+                       str *out, size_t *body, err *e) {
   auto_str text = {0}, flags = {0}, defines = {0}, controls = {0};
-  job j = {g, c, script, &text, &flags, &defines, &controls};
+  job j = {g, c, p, script, &text, &flags, &defines, &controls};
   return make(&j, out, body, e);
 }
 
@@ -452,9 +456,15 @@ gen_device_code *gen_code_of(tmpl *t, const gen_config *c) {
 int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body, err *e) {
   gen_device_code *code = gen_code_of(g->t, c);
   g->t->sources.code = code;
-  return make_source(g, c, &code->script, out, body, e);
+  return make_source(g, c, &g->t->program, &code->script, out, body, e);
 }
 
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e) {
-  return make_source(g, NULL, &g->t->reference.codes[0].script, out, body, e);
+  gen_program *p = &g->t->reference;
+  return make_source(g, NULL, p, &p->codes[0].script, out, body, e);
+}
+
+int gen_features_source(gen_instance *g, str *out, size_t *body, err *e) {
+  gen_program *p = &g->t->features;
+  return make_source(g, NULL, p, &p->codes[0].script, out, body, e);
 }

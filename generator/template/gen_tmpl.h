@@ -22,6 +22,9 @@ typedef struct gen_element { /* an element type, fixed or named by a field */
 
 typedef struct gen_field_rule {
   const gen_expr *preset;
+  size_t output; /* of a feature: workspace of `features`, ... */
+  int64_t at;    /* ... its element, ... */
+  double scale;  /* ... and what that is multiplied by */
 } gen_field_rule;
 
 typedef struct gen_tolerance {
@@ -251,7 +254,7 @@ typedef struct tmpl {
   bool has_source;                /* the first of its files is read */
   struct gen_plain_place *places; /* where lines of the Lua text come from; NULL: from the file */
   size_t n_places;
-  gen_program program, reference;
+  gen_program program, reference, features;
   gen_preparing prepare;
   const gen_check_rule *checks;
   gen_config preset;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "serve_find.h"
+#include "serve_features.h"
 #include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_launch.h"
@@ -76,6 +76,19 @@ static int find_locked(serve *s, const serve_call *call, const int64_t *key, siz
   return serve_find(s, f, &p, key, nbytes, k, e);
 }
 
+/* The inputs decide, too, which kernel a plan has. */
+static int find_of_plan(serve *s, const serve_call *call, const int64_t *key, tuned_stream stream,
+                        const void *const *args, tuned_kernel **k, err *e) {
+  serve_family *f;
+  gen_problem p = {0};
+  pthread_mutex_lock(&s->lock);
+  int rc = get_family(s, call, &f, e);
+  rc = rc ? rc : problem_of(s, call, f->t, key + 1, &p, e);
+  rc = rc ? rc : serve_features_find(s, f, &p, stream, args, k, e);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
 static int find(serve *s, const serve_call *call, const int64_t *key, size_t nbytes,
                 tuned_kernel **k, err *e) {
   pthread_mutex_lock(&s->lock);
@@ -134,7 +147,7 @@ static int call_plan(tuned_context *ctx, const serve_call *call, const int64_t *
   }
   *plan = NULL;
   TRY(serve_of(ctx, &s, e));
-  TRY(find(s, call, key, (call->n_fields + 1) * sizeof *key, &k, e));
+  TRY(find_of_plan(s, call, key, stream, args, &k, e));
   TRY(serve_plan_new(k, stream, args, plan, e));
   serve_plan_mark(*plan, call);
   return 0;

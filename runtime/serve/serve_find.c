@@ -43,6 +43,7 @@ void serve_families_free(serve *s) {
     next = f->next;
     serve_known_clear(&f->known);
     serve_notes_clear(&f->notes);
+    rt_features_clear(&f->features);
     gen_close(f->t);
     free(f->name);
     free(f);
@@ -211,7 +212,7 @@ static int get_family(serve *s, const char *text, size_t n, serve_family **f, er
   return rc;
 }
 
-static int parse(serve *s, const char *text, serve_family **f, gen_problem *p, err *e) {
+int serve_parse_text(serve *s, const char *text, serve_family **f, gen_problem *p, err *e) {
   const char *words = text + strspn(text, " \t\n");
   const size_t n = name_length(words);
   bool given[GEN_MAX_FIELDS] = {0};
@@ -223,7 +224,7 @@ static int parse(serve *s, const char *text, serve_family **f, gen_problem *p, e
 int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e) {
   serve_family *f;
   gen_problem p;
-  TRY(parse(s, text, &f, &p, e));
+  TRY(serve_parse_text(s, text, &f, &p, e));
   return serve_find(s, f, &p, text, strlen(text), k, e);
 }
 
@@ -251,7 +252,7 @@ int serve_prepare_text(serve *s, const char *text, err *e) {
   serve_family *f;
   gen_problem p;
   auto_str own = {0};
-  TRY(parse(s, text, &f, &p, e));
+  TRY(serve_parse_text(s, text, &f, &p, e));
   add_own_key(f, &p, &own);
   if (!s->background || own.failed || serve_table_get(&s->front.kernels, own.p, own.n)) {
     return own.failed ? err_nomem(e) : 0;

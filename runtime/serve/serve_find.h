@@ -22,6 +22,8 @@ int serve_complete(const serve *s, gen_template *t, gen_problem *p, bool *given,
  * front.kernels under the key, too */
 int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key, size_t nbytes,
                tuned_kernel **k, err *e);
+/* serve_parse_text -- its family and the complete problem */
+int serve_parse_text(serve *s, const char *text, serve_family **f, gen_problem *p, err *e);
 /* serve_find_text -- of a problem as text: "sgemm m=1000"; a template's path may be the name */
 int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e);
 /* serve_prepare_text -- begins to compile what serve_find_text would not find at hand */

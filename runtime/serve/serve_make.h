@@ -11,6 +11,7 @@
 #ifndef SERVE_MAKE_H
 #define SERVE_MAKE_H
 
+#include "data_features.h"
 #include "serve_build.h"
 #include "serve_choose.h"
 
@@ -20,6 +21,7 @@ typedef struct serve_family { /* a template in use, until the context is closed 
   gen_template *t;
   serve_known known; /* read by serve_choose */
   serve_notes notes;
+  rt_features features;
 } serve_family;
 
 typedef struct serve_make {

@@ -1,20 +1,8 @@
 /* tuned_plans.c -- the public calls of plans. */
 #define _GNU_SOURCE
-#include <string.h>
-
-#include "serve_find.h"
+#include "serve_features.h"
 #include "serve_handle.h"
 #include "serve_plan.h"
-
-static int find(serve *s, const char *problem, tuned_kernel **k, err *e) {
-  if ((*k = serve_table_get(&s->front.kernels, problem, strlen(problem)))) {
-    return 0;
-  }
-  pthread_mutex_lock(&s->lock);
-  const int rc = serve_find_text(s, problem, k, e);
-  pthread_mutex_unlock(&s->lock);
-  return rc;
-}
 
 static int plan_new(tuned_context *ctx, tuned_stream stream, const char *problem,
                     const void *const *args, tuned_plan **plan, err *e) {
@@ -25,7 +13,7 @@ static int plan_new(tuned_context *ctx, tuned_stream stream, const char *problem
   }
   *plan = NULL;
   TRY(serve_of(ctx, &s, e));
-  TRY(find(s, problem, &k, e));
+  TRY(serve_features_find_text(s, problem, stream, args, &k, e));
   return serve_plan_new(k, stream, args, plan, e);
 }
 

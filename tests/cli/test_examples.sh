@@ -35,6 +35,19 @@ sed 's/real general/real symmetric/' examples/sparse.mtx >"$folder/sparse.mtx"
 cp examples/sparse.lua "$folder"
 refuses 2 "sparse.mtx:8: row 1, column 2 is above the diagonal" $autotune check "$folder/sparse.lua"
 
+
+checked rows "matrix=zipf rows=300" "rows=0" "rows=1" "matrix=hub rows=1000"
+prints "rows=1000 entries=4996 row_mean=76 row_cv=431 row_max=1024" $autotune check examples/rows.lua matrix=hub rows=1000 --sample 1
+prints "rows=4 entries=8" $autotune check examples/rows.lua matrix=file:examples/sparse.mtx --sample 1
+refuses 2 "rows=2147483647 is out of range" $autotune check examples/rows.lua matrix=path rows=2^31-1
+refuses 2 "no generator of matrices is named 'zip', did you mean 'zipf'?" $autotune check examples/rows.lua matrix=zip
+refuses 2 "entries=5 is not that of matrix=zipf rows=300" $autotune check examples/rows.lua matrix=zipf rows=300 entries=5
+head -4 examples/sparse.mtx >"$folder/cut.mtx"
+refuses 2 "cut.mtx:" $autotune check examples/rows.lua "matrix=file:$folder/cut.mtx"
+prints "row_cv=181 row_max=431" $autotune examples/rows.lua matrix=zipf rows=500 exponent=1.5 --budget 2
+printf 'matrix=zipf rows=500 exponent=1.5,2\n' >"$folder/inputs.txt"
+prints "matrix=zipf rows=500 exponent=1.5  exact" $autotune bench examples/rows.lua --suite "$folder/inputs.txt"
+
 checked expand "n=0" "n=2100 longest=3"
 refuses 2 "POOL is below n" $autotune check examples/expand.lua n=2049 --config ALG=launch,POOL=2048
 refuses 2 "exported C cannot raise the limit of pending launches for expand, which launches kernels; export --cubin" \

@@ -101,6 +101,37 @@ static bool is_ell(fixture *f, tuned_plan *plan) {
   return !strncmp(info.config, "ALG=ell", 7);
 }
 
+/* The same with a feature: the longest row. */
+static void add_feature(fixture *f) {
+  static const char field[] =
+      "    { 'longest_row', 0, 1000, feature = 'lengths' },\n  },\n  features = {"
+      " workspace = { { 'lengths', 'f64', 1 } }, stages = { { kernel = 'look', grid = 1,"
+      " block = 1, args = { 'rows', 'offsets', 'lengths' } } }, source = [==[\n"
+      "extern \"C\" __global__ void look(int rows, const int *offsets, double *lengths) {\n"
+      "  for (int i = 0; i < rows; i++) lengths[0] = max(lengths[0], 1.0 * (offsets[i + 1]"
+      " - offsets[i]));\n}\n]==] },\n  args = {";
+  auto_str text = {0}, with = {0};
+  err e = {0};
+  char path[128];
+  assert_ok(file_read("examples/ell.lua", 1 << 16, &text, &e), &e);
+  const char *at = strstr(text.p, "  },\n  args = {");
+  assert_non_null(at);
+  str_add_n(&with, text.p, (size_t)(at - text.p));
+  str_add(&with, field);
+  str_add(&with, at + strlen("  },\n  args = {"));
+  snprintf(path, sizeof path, "%s/ell.lua", f->folder);
+  assert_ok(file_write(path, with.p, with.n, &e), &e);
+}
+
+static void expect_problem(fixture *f, tuned_plan *plan, const char *problem, tuned_origin origin) {
+  tuned_kernel *k;
+  tuned_kernel_info info;
+  OK(f, tuned_plan_kernel(plan, &k, &f->err));
+  OK(f, tuned_info(k, &info, &f->err));
+  assert_string_equal(info.problem, problem);
+  assert_int_equal(info.origin, origin);
+}
+
 /* ---- use ------------------------------------------------------------------------------------- */
 
 CONTEXT_TEST(a_plan_runs_and_takes_other_values_and_inputs) {
@@ -131,6 +162,42 @@ CONTEXT_TEST(a_plan_runs_and_takes_other_values_and_inputs) {
   OK(f, tuned_plan_renew(plan, NULL, m.args, &f->err));
   MULTIPLIES(f, plan, &m, ones_232);
   tuned_plan_free(plan);
+}
+
+/* Of two inputs of the same sizes, each has the result that was tuned for its own. */
+CONTEXT_TEST(features_of_the_inputs_choose_the_kernel) {
+  static const char LONG[] = "ell rows=4 mean=2 uses=many longest_row=8",
+                    SHORT[] = "ell rows=4 mean=2 uses=many longest_row=3";
+  matrix m, n;
+  tuned_plan *plan;
+  tuned_kernel *k;
+  tuned_kernel_info info;
+  add_feature(f);
+  store_put(f, &(stored){.problem = LONG, .config = "ALG=csr,BLOCK=128"});
+  store_put(f, &(stored){.problem = SHORT, .config = "ALG=ell,BLOCK=64"});
+  reopen(f, f->folder);
+  matrix_put(f, &m, lengths_232, values_of_text);
+  matrix_put(f, &n, lengths_80, ones);
+  OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &plan, &f->err));
+  expect_problem(f, plan, SHORT, TUNED_EXACT);
+  MULTIPLIES(f, plan, &m, text_232);
+  tuned_plan_free(plan);
+  OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, n.args, &plan, &f->err));
+  expect_problem(f, plan, LONG, TUNED_EXACT);
+  MULTIPLIES(f, plan, &n, ones_80);
+  tuned_plan_free(plan);
+  /* features that are given are not computed */
+  OK(f, tuned_plan_new(f->ctx, NULL, LONG, m.args, &plan, &f->err));
+  expect_problem(f, plan, LONG, TUNED_EXACT);
+  tuned_plan_free(plan);
+  /* without inputs, sizes decide */
+  OK(f, tuned_find(f->ctx, PROBLEM, &k, &f->err));
+  OK(f, tuned_info(k, &info, &f->err));
+  assert_string_equal(info.problem, PROBLEM);
+  assert_int_equal(info.origin, TUNED_NEAREST);
+  const void *const missing[6] = {NULL};
+  REFUSED(f, TUNED_E_USAGE, "argument offsets is missing",
+          tuned_plan_new(f->ctx, NULL, PROBLEM, missing, &plan, &f->err));
 }
 
 /* One kernel, two matrices of other widths. */

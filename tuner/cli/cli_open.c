@@ -4,7 +4,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cached_compiler.h"
 #include "cli.h"
+#include "data_features.h"
 #include "db_trust.h"
 #include "emu.h"
 #include "open_device.h"
@@ -58,11 +60,24 @@ static int choose_problem(const cli *c, bool runs, cli_kernel *k, err *e) {
                : cli_problem(c, k->t, &k->problem, e);
 }
 
+/* Kernels compute them on the device. */
+static int find_features(cli_kernel *k, err *e) {
+  rt_compiler *compiler;
+  if (!k->problem.open || !k->problem.input) {
+    return 0;
+  }
+  TRY(cached_compiler_open(&compiler, e));
+  const int rc = rt_features_find(k->device, compiler, k->t, &k->problem, e);
+  rt_compiler_close(compiler);
+  return rc;
+}
+
 static int open_parts(const cli *c, bool runs, cli_kernel *k, err *e) {
   *k = (cli_kernel){0};
   TRY(cli_open_template(c, &k->memory, &k->t, e));
   TRY(rt_device_open(cli_device(c), &k->device, e));
   TRY(choose_problem(c, runs, k, e));
+  TRY(find_features(k, e));
   gen_problem_text(k->t, &k->problem, &k->problem_text);
   TRY(k->problem_text.failed ? err_nomem(e) : 0);
   TRY(rt_instance_new(k->t, &k->problem, &k->device->info, &k->g, e));

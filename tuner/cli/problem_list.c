@@ -104,7 +104,9 @@ static void close_run(run_ *r) {
 /* The verb itself reports what is wrong with a problem. */
 static int tune_one(run_ *r, const gen_problem *p, err *e) {
   err why = {0};
-  const int rc = r->m->n_within ? tune_parts(r, p, &why) : tune(r, p, &why);
+  gen_problem found = *p;
+  int rc = tune_features(r->session, &found, &why);
+  rc = rc ? rc : r->m->n_within ? tune_parts(r, &found, &why) : tune(r, &found, &why);
   return rc && rc != ERR_USAGE && rc != ERR_NOMEM ? err_copy(e, rc, &why) : 0;
 }
 

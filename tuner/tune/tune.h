@@ -85,6 +85,8 @@ const char *tune_note(const tune_session *s);
 int64_t tune_device_id(const tune_session *s);
 int64_t tune_template_id(const tune_session *s);
 
+/* tune_features -- of the matrix that a problem names, where it leaves features open; tune_problem calls it */
+int tune_features(tune_session *s, gen_problem *p, err *e);
 /* tune_problem -- search until the budget is spent, then race the finalists and the default.
  *   out  *last  the state at the end; its texts live until the next call
  *   err  ERR_INTERRUPTED  `stop` was set; what is known is stored

@@ -92,6 +92,10 @@ void tune_narrow(tune_session *s, const search_subspace *w, const tune_budget *b
   s->o.budget = *budget;
 }
 
+int tune_features(tune_session *s, gen_problem *p, err *e) {
+  return p->open && p->input ? measurer_features(&s->pipe.m, p, e) : 0;
+}
+
 /* ---- opening a problem ---------------------------------------------------------------------- */
 
 static int find_initial(tune_session *s, err *e) {
@@ -109,9 +113,10 @@ static int find_initial(tune_session *s, err *e) {
 static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   session_problem *x = &s->problem;
   x->p = *p;
-  gen_problem_text(s->t, p, &x->text);
+  TRY(tune_features(s, &x->p, e));
+  gen_problem_text(s->t, &x->p, &x->text);
   TRY(x->text.failed ? err_nomem(e) : 0);
-  TRY(rt_instance_new(s->t, p, &s->pipe.m.info, &x->g, e));
+  TRY(rt_instance_new(s->t, &x->p, &s->pipe.m.info, &x->g, e));
   TRY(scorer_init(&s->scorer, &s->o.objective, s->t, x->g, e));
   TRY(session_results(s, &x->memory, &x->rows, &x->n_rows, e));
   s->state.known = s->state.known_before = x->n_rows;

@@ -11,7 +11,7 @@
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-enum { OP_PROBLEM, OP_TRIAL, OP_RACE };
+enum { OP_PROBLEM, OP_TRIAL, OP_RACE, OP_FEATURES };
 
 /* An empty problem frees the buffers. */
 static void serve_problem(trial_state *s, wire_reader *r, str *frame) {
@@ -48,9 +48,22 @@ static void serve_race(trial_state *s, wire_reader *r, str *frame) {
   }
 }
 
+static void serve_features(trial_state *s, wire_reader *r, str *frame) {
+  gen_problem p = {0};
+  err why = {0};
+  trial_features(s, wire_get_text(r), &p, &why);
+  wire_put_err(frame, &why);
+  for (size_t i = 0; i < s->t->n_fields; i++) {
+    wire_put_u64(frame, (uint64_t)p.values[i].i);
+  }
+}
+
 static void serve(trial_state *s, const str *request, str *frame) {
-  static void (*const ops[])(trial_state *, wire_reader *, str *) = {
-      [OP_PROBLEM] = serve_problem, [OP_TRIAL] = serve_trial, [OP_RACE] = serve_race};
+  static void (*const ops[])(trial_state *, wire_reader *,
+                             str *) = {[OP_PROBLEM] = serve_problem,
+                                       [OP_TRIAL] = serve_trial,
+                                       [OP_RACE] = serve_race,
+                                       [OP_FEATURES] = serve_features};
   wire_reader r = {.p = str_text(request), .n = request->n};
   uint64_t op = wire_get_u64(&r);
   if (op < sizeof ops / sizeof *ops) {
@@ -173,6 +186,28 @@ static int send_problem(measurer *m, err *e) {
   const int rc = worker_ask(&m->w, &frame, e);
   m->opening = !rc;
   return rc;
+}
+
+int measurer_features(measurer *m, gen_problem *p, err *e) {
+  auto_str frame = {0}, text = {0}, answer = {0};
+  err why = {0};
+  if (m->opening) {
+    measurer_ready(m, NULL);
+  }
+  gen_problem_full_text(m->t, p, &text);
+  wire_put_u64(&frame, OP_FEATURES);
+  wire_put_text(&frame, str_text(&text));
+  TRY(text.failed ? err_nomem(e) : worker_ask(&m->w, &frame, e));
+  TRY(await(m, &answer, e));
+  wire_reader r = {.p = str_text(&answer), .n = answer.n};
+  wire_get_err(&r, &why);
+  TRY(err_copy(e, why.code, &why));
+  for (size_t i = 0; i < m->t->n_fields; i++) {
+    const int64_t v = (int64_t)wire_get_u64(&r);
+    p->values[i].i = m->t->fields[i].feature ? v : p->values[i].i;
+  }
+  p->open = 0;
+  return r.failed ? err_set(e, ERR_IO, "the measuring process's answer is malformed") : 0;
 }
 
 int measurer_begin(measurer *m, const char *problem, const char *data, err *e) {

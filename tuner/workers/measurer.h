@@ -28,6 +28,8 @@ typedef struct measurer {
 int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template *t,
                    const measure_how *how, err *e);
 void measurer_stop(measurer *m);
+/* measurer_features -- those of the matrix that the problem names (rt_features_find) */
+int measurer_features(measurer *m, gen_problem *p, err *e);
 /* measurer_problem -- allocate and fill the buffers of a problem (its canonical text).
  * measurer_begin starts the same, and measurer_ready waits for its end.
  *   in  data  a file of recorded data; NULL: the template's fills */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "data_features.h"
 #include "db_trust.h"
 #include "emulated.h"
 #include "file.h"
@@ -38,6 +39,15 @@ void trial_forget(trial_state *s) {
   gen_instance_free(s->instance);
   s->buffers = NULL;
   s->instance = NULL;
+}
+
+/* The text has guesses of features that it leaves open. */
+int trial_features(trial_state *s, const char *text, gen_problem *p, err *e) {
+  TRY(gen_problem_parse(s->t, text, p, e));
+  for (size_t i = 0; i < s->t->n_fields; i++) {
+    p->open |= s->t->fields[i].feature ? UINT64_C(1) << i : 0;
+  }
+  return rt_features_find(s->device, s->compiler, s->t, p, e);
 }
 
 int trial_problem(trial_state *s, const char *text, const char *data, err *e) {

@@ -31,6 +31,8 @@ int trial_open(trial_state *s, const char *name, err *note, err *e);
  *   in   data  a file of recorded data; empty: the template's fills
  *   err  ERR_USAGE, ERR_NOTFOUND  the file, see rt_captured_open */
 int trial_problem(trial_state *s, const char *text, const char *data, err *e);
+/* trial_features -- the problem of a text with the features of its matrix */
+int trial_features(trial_state *s, const char *text, gen_problem *p, err *e);
 /* trial_forget -- free the buffers */
 void trial_forget(trial_state *s);
 /* trial_one -- load, check, time; see measurer_ask for the limits */

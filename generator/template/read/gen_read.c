@@ -6,7 +6,6 @@
 #include "gen_lex.h"
 #include "gen_metric.h"
 #include "gen_read.h"
-#include "gen_reader.h"
 
 /* ---- problem --------------------------------------------------------------------------------- */
 
@@ -44,7 +43,12 @@ static void read_range(gen_reader *r, gen_field *f) {
 /* A default that is one of the enumeration's own names means that name; all else is an expression.
  */
 static const gen_expr *read_preset(gen_reader *r, const gen_field *f) {
-  gen_need(r, "default");
+  if (!gen_enter(r, "default")) {
+    if (f->feature) { /* GEN_UNKNOWN */
+      return gen_expr_new(r->b, r->a, "-1", gen_here(r), &r->t->symbols, GEN_READS_PROBLEM);
+    }
+    gen_need(r, "default"); /* reports it */
+  }
   if (gen_is_text(r) && f->names) {
     const char *text = gen_text(r, "the default");
     for (size_t i = 0; i < f->n_names; i++) {
@@ -126,7 +130,8 @@ static void read_like(gen_reader *r, gen_field *f) {
 }
 
 static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t i) {
-  static const char *const keys[] = {"default", "brief", "class", "like", NULL};
+  static const char *const keys[] = {"default", "brief", "class", "like",
+                                     "feature", "at",    "scale", NULL};
   gen_list(r, "a field", keys);
   f->name = gen_first_name(r, "a field's name");
   f->brief = gen_text_at(r, "brief");
@@ -139,6 +144,7 @@ static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t
   gen_leave(r);
   read_class(r, f);
   read_like(r, f);
+  gen_read_feature(r, f, rule);
   rule->preset = read_preset(r, f);
   f->preset = rule->preset->text;
   gen_declare(r, f->name, GEN_SYMBOL_FIELD, i)->types = f->names ? EXPR_TEXT : EXPR_INTEGER;
@@ -378,12 +384,12 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",         "version", "brief",      "cite",      "problem",  "args",      "call",
-      "call_require", "space",   "algorithms", "order",     "derive",   "require",   "default",
-      "base",         "untuned", "workspace",  "stages",    "options",  "macros",    "plain",
-      "include",      "replace", "source",     "reference", "cases",    "tolerance", "flops",
-      "bytes",        "metrics", "sizes",      "kinds",     "textbook", "checks",    "matrix",
-      "prepare",      NULL};
+      "name",         "version",  "brief",      "cite",      "problem",  "args",      "call",
+      "call_require", "space",    "algorithms", "order",     "derive",   "require",   "default",
+      "base",         "untuned",  "workspace",  "stages",    "options",  "macros",    "plain",
+      "include",      "replace",  "source",     "reference", "cases",    "tolerance", "flops",
+      "bytes",        "metrics",  "sizes",      "kinds",     "textbook", "checks",    "matrix",
+      "prepare",      "features", NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -399,6 +405,7 @@ void gen_read(tmpl *t) {
   read_macros(&r);
   read_plain(&r);
   gen_read_prepare(&r);
+  gen_read_features(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
   t->pub.n_workspaces = t->program.n_workspaces;
   t->has_checks = gen_enter(&r, "checks");

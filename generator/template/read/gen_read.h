@@ -30,6 +30,12 @@ void gen_read_prepare(gen_reader *r);
 void gen_read_source(gen_reader *r, const gen_algorithm *of, gen_device_code *code);
 /* gen_read_reference -- the same, of the reference's table, which has nothing else */
 void gen_read_reference(gen_reader *r);
+/* gen_read_apart -- the same of a program that reads no parameters, of the table here */
+void gen_read_apart(gen_reader *r, gen_program *p);
+/* gen_read_feature -- the keys that make a field one of a feature; gen_read_features -- the key `features`,
+ * after `prepare` (gen_read_features.c) */
+void gen_read_feature(gen_reader *r, gen_field *f, gen_field_rule *rule);
+void gen_read_features(gen_reader *r);
 /* gen_read_check -- workspaces, behind those of p, and stages of the check here, in gen_read_stages.c */
 void gen_read_check(gen_reader *r, gen_program *p, unsigned kinds);
 /* gen_read_checks -- the key `checks`, after the reference (gen_read_checks.c) */

@@ -112,10 +112,9 @@ static void read_work(scope *s, gen_stage *stage) {
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"kernel", "instance", "grid",  "block",       "smem",
-                                     "when",   "overlap",  "early", "cooperative", "args",
-                                     "work",   "stream",   "after", "pool",        "values_only",
-                                     NULL};
+  static const char *const keys[] = {
+      "kernel",      "instance", "grid", "block",  "smem",  "when", "overlap",     "early",
+      "cooperative", "args",     "work", "stream", "after", "pool", "values_only", NULL};
   gen_reader *r = s->r;
   if (!s->is_check) {
     gen_keys(r, keys);
@@ -399,6 +398,10 @@ void gen_read_check(gen_reader *r, gen_program *p, unsigned kinds) {
   read_launch(&s, stage);
   p->stages = stage;
   p->n_stages = 1;
+}
+
+void gen_read_apart(gen_reader *r, gen_program *p) {
+  read_program(r, p, GEN_READS_DEVICE, 0);
 }
 
 void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds) {

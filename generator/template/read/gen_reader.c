@@ -205,6 +205,13 @@ int64_t gen_integer(gen_reader *r, const char *what) {
   return v;
 }
 
+double gen_real_number(gen_reader *r, const char *what) {
+  if (lua_type(r->L, -1) != LUA_TNUMBER) {
+    gen_bad(r, "%s must be a number", what);
+  }
+  return lua_tonumber(r->L, -1);
+}
+
 /* A number as the text that reads back as it. */
 static const char *number_text(gen_reader *r) {
   char text[48];

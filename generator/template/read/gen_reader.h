@@ -54,6 +54,7 @@ const char *gen_text(gen_reader *r, const char *what);
 /* gen_text_here -- Lua's own, as long as the reader stays here */
 const char *gen_text_here(gen_reader *r, const char *what, size_t *n);
 int64_t gen_integer(gen_reader *r, const char *what);
+double gen_real_number(gen_reader *r, const char *what);
 bool gen_is_text(const gen_reader *r);
 bool gen_is_table(const gen_reader *r);
 /* gen_expression -- the text or number here as an expression over names of those kinds */

@@ -160,7 +160,7 @@ static double class_distance(const serve_choose *c, const serve_known_row *row) 
     const gen_field *f = &c->t->fields[i];
     const bool other = f->is_promise ? row->octaves[i] > c->octaves[i]
                        : f->names    ? serve_names_differ(f, row->octaves[i], c->octaves[i])
-                                     : d > SAME_DISTANCE;
+                                     : !(d <= SAME_DISTANCE);
     if (other) {
       return INFINITY;
     }

@@ -20,9 +20,10 @@ static double place_of_name(const gen_field *f, int64_t value) {
 void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves) {
   for (size_t i = 0; i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
-    octaves[i] = f->is_class ? CLASS_OCTAVES * (double)values[i]
-                 : f->names  ? place_of_name(f, values[i])
-                             : octaves_of(values[i]);
+    octaves[i] = f->is_class                   ? CLASS_OCTAVES * (double)values[i]
+                 : f->names                    ? place_of_name(f, values[i])
+                 : f->feature && values[i] < 0 ? NAN
+                                               : octaves_of(values[i]);
   }
 }
 
@@ -36,7 +37,8 @@ double serve_distance_squared(const gen_template *t, const double *a, const doub
   for (size_t i = 0; i < t->n_fields && sum < most; i++) {
     const gen_field *f = &t->fields[i];
     const bool apart = f->is_promise ? b[i] > a[i] : serve_names_differ(f, a[i], b[i]);
-    sum += apart ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
+    const double d = f->feature && (isnan(a[i]) || isnan(b[i])) ? 0 : a[i] - b[i];
+    sum += apart ? INFINITY : d * d;
   }
   return sum < most ? sum : INFINITY;
 }

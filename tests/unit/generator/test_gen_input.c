@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 
+#include <math.h>
+
 /* The small template's fields are followed by those of a matrix. */
 static void matrix_template(const char *matrix, str *out) {
   const char *at = strstr(mini_text, "problem = {\n");
@@ -108,6 +110,89 @@ TEST(roles_are_fields) {
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     err e = {0};
     assert_fails(open_matrix(wrong[i][0], false, &t, &e), &e, ERR_TEMPLATE, wrong[i][1]);
+  }
+}
+
+/* ---- features ------------------------------------------------------------------------------- */
+
+#define FEATURES                                                                                   \
+  "{ workspace = { { 'stats', 'f64', 2 } }, stages = { { kernel = 'look', grid = 1, block = 1, "   \
+  "args = { 'n', 'x', 'stats' } } }, source = 'text @{n}' }"
+
+static int open_features(const char *field, const char *features, gen_template **t, err *e) {
+  auto_str text = {0};
+  const char *at = strstr(mini_text, "  problem = {\n"), *end = at + strlen("  problem = {\n");
+  str_add_n(&text, mini_text, (size_t)(at - mini_text));
+  str_addf(&text, "  features = %s,\n  problem = {\n    { %s },\n%s", features, field, end);
+  folder_write("mini.lua", text.p, text.n);
+  return gen_open(NULL, folder_path("mini.lua"), t, e);
+}
+
+static int64_t value_of(const gen_template *t, const gen_problem *p, const char *name) {
+  return p->values[gen_field_find(t, name, strlen(name)) - t->fields].i;
+}
+
+TEST(features_are_rounded_and_may_be_unknown) {
+  static const int64_t rounded[][2] = {{0, 0},   {1, 1},   {3, 3},   {9, 10},      {12, 11},
+                                       {14, 13}, {15, 16}, {23, 23}, {1000, 1024}, {5000, 2000}};
+  gen_template *t;
+  gen_problem p;
+  auto_str unknown = {0};
+  err e = {0};
+  assert_ok(
+      open_features("'mean', 0, 2000, feature = 'stats', at = 1, scale = 16", FEATURES, &t, &e),
+      &e);
+  assert_ok(gen_problem_parse(t, "n=5", &p, &e), &e);
+  assert_true(p.open && value_of(t, &p, "mean") == GEN_UNKNOWN);
+  gen_problem_text(t, &p, &unknown);
+  assert_string_equal(str_text(&unknown), "mini n=5 kind=fast type=f64");
+  for (size_t i = 0; i < sizeof rounded / sizeof *rounded; i++) {
+    auto_str text = {0};
+    str_addf(&text, "n=5 mean=%lld", (long long)rounded[i][0]);
+    assert_ok(gen_problem_parse(t, str_text(&text), &p, &e), &e);
+    assert_int_equal(value_of(t, &p, "mean"), rounded[i][1]);
+    assert_true(!p.open);
+  }
+  const double of[] = {99, 3.1}, wrong[] = {99, NAN};
+  const size_t two = 2, one = 1;
+  assert_ok(gen_features_set(t, (const double *const[]){of}, &two, &p, &e), &e);
+  assert_int_equal(value_of(t, &p, "mean"), 54); /* 49.6 */
+  assert_ok(gen_features_set(t, (const double *const[]){wrong}, &two, &p, &e), &e);
+  assert_int_equal(value_of(t, &p, "mean"), 0);
+  assert_fails(gen_features_set(t, (const double *const[]){of}, &one, &p, &e), &e, ERR_TEMPLATE,
+               "the feature 'stats' has 1 elements, and 'mean' is element 1");
+  gen_close(t);
+}
+
+TEST(wrong_features_are_explained) {
+  static const char good[] = "'mean', 0, 2000, feature = 'stats'";
+  static const char *const wrong[][3] = {
+      {"'mean', 0, 2000, feature = 'stat'", FEATURES, "is no workspace of `features`"},
+      {"'mean', 0, 2000, feature = 'stats'", "nil", "is no workspace of `features`"},
+      {"'mean', -5, 2000, feature = 'stats'", FEATURES, "a range of whole numbers from 0 or more"},
+      {"'mean', { 1, 2 }, feature = 'stats'", FEATURES, "a range of whole numbers from 0 or more"},
+      {"'mean', 0, 2000, feature = 'stats', scale = 0", FEATURES, "scale > 0"},
+      {"'mean', 0, 2000, default = 1, at = 1", FEATURES, "'at' and 'scale' go with feature"},
+      {"'mean', 0, 2000", FEATURES, "'default' is missing here"},
+      {good,
+       "{ workspace = { { 'stats', 'f32', 2 } }, stages = { { kernel = 'k', grid = 1, block = 1, args = { 'stats' } } }, source = 'x' }",
+       "has to be of f64"},
+      {good,
+       "{ workspace = { { 'stats', 'f64', 1 } }, stages = { { kernel = 'k', grid = 1, block = 1, "
+       "args = { 'y', 'stats' } } }, source = 'x' }",
+       "features are computed from inputs on the device"},
+      {good,
+       "{ workspace = { { 'stats', 'f64', 1 } }, stages = { { kernel = 'k', grid = 'B', block = 1, "
+       "args = { 'stats' } } }, source = 'x' }",
+       "'B'"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    gen_template *t;
+    err e = {0};
+    assert_int_equal(open_features(wrong[i][0], wrong[i][1], &t, &e), ERR_TEMPLATE);
+    if (!strstr(e.message, wrong[i][2])) {
+      fail_msg("'%s', not '%s'", e.message, wrong[i][2]);
+    }
   }
 }
 

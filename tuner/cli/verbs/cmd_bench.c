@@ -16,6 +16,7 @@
 #include "bench_report.h"
 #include "cli.h"
 #include "emu.h"
+#include "data_features.h"
 #include "problem_list.h"
 #include "print.h"
 #include "open_device.h"
@@ -130,10 +131,11 @@ static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_inf
   return row->problem ? 0 : err_nomem(e);
 }
 
-static int run_case(bench_run *r, bench_case *x, const gen_problem *p, bench_row *row, err *e) {
+static int run_case(bench_run *r, bench_case *x, gen_problem *p, bench_row *row, err *e) {
   tuned_kernel_info info;
   gen_config config;
   bool compute;
+  TRY(rt_features_find(r->place.device, r->place.compiler, r->place.t, p, e));
   TRY(find_served(r, p, &info, &config, e));
   TRY(fill_texts(r, p, &info, row, e));
   TRY(bench_case_open(x, &r->place, p, e));

@@ -6,6 +6,7 @@
 
 #include "bench_case.h"
 #include "claims.h"
+#include "data_features.h"
 #include "emu.h"
 #include "placement_claims.h"
 #include "print.h"
@@ -36,6 +37,7 @@ static int add_side(bench_case *x, const char *config, err *e) {
 static int time_both(claims_run *r, bench_case *x, const claim *c, claim_times *out, err *e) {
   gen_problem p;
   TRY(gen_problem_parse(r->place.t, c->problem, &p, e));
+  TRY(rt_features_find(r->place.device, r->place.compiler, r->place.t, &p, e));
   TRY(bench_case_open(x, &r->place, &p, e));
   TRY(add_side(x, c->one, e));
   TRY(add_side(x, c->other, e));

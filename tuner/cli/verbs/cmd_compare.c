@@ -8,6 +8,7 @@
 #include "bench_case.h"
 #include "budget.h"
 #include "comparison.h"
+#include "data_features.h"
 #include "problem_list.h"
 #include "print.h"
 #include "open_device.h"
@@ -252,8 +253,9 @@ static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
 }
 
 static int compare_one(compare_run *r, size_t i, err *e) {
-  const gen_problem *p = &r->suite.p[i];
+  gen_problem *p = &r->suite.p[i];
   auto_instance *g = NULL;
+  TRY(rt_features_find(r->place.device, r->place.compiler, r->place.t, p, e));
   TRY(name_steps(r, i, &r->comparisons[i], e));
   TRY(rt_instance_new(r->place.t, p, &r->place.device->info, &g, e));
   TRY(fill(r, g, &r->comparisons[i], e));

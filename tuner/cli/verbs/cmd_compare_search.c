@@ -6,6 +6,7 @@
 
 #include "bench_case.h"
 #include "cached_compiler.h"
+#include "data_features.h"
 #include "emu.h"
 #include "emulated.h"
 #include "joint_search.h"
@@ -203,6 +204,7 @@ static int take_points(study *x, err *e) {
 
 static int open_places(study *x, err *e) {
   TRY(bench_place_open(&x->place, cli_device(x->c), e));
+  TRY(rt_features_find(x->place.device, x->place.compiler, x->place.t, &x->problem, e));
   TRY(bench_case_open(&x->timed, &x->place, &x->problem, e));
   TRY(bench_place_open(&x->counting, x->place.device->info.modelled ? cli_device(x->c) : "emu", e));
   x->counting.t = x->place.t;
