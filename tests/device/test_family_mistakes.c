@@ -126,8 +126,8 @@ static const struct {
     {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < depth", "for (int p = KV; p < depth",
      "C["},
     {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},
-    {"gemm", "m=20 n=20 k=5", "beta == 0 ? output() : *to", "*to", "C["},
-    {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
+    {"gemm", "m=20 n=20 k=5", "beta == 0 || excludes", "excludes", "C["},
+    {"gemm_batched", "m=6 batch=9", "beta == 0 ? vector<V>() : *at", "*at", "C["},
     {"gemv", "m=40 n=50", "alpha == 0 ? 0 : depth,", "alpha == 0 ? 0 : depth - 1,", "y["},
     {"gemv", "m=40 n=50", "{(wide)alpha, (wide)beta,", "{(wide)alpha, (wide)beta + 1,", "y["},
     {"dot", "n=1000 unit=0", "WHOLE || i < vectors", "WHOLE || i + 1 < vectors", "result["},
@@ -166,7 +166,7 @@ static const struct {
     {"spmv", "rows=40 nnz=300 format=coo", "row_of[middle] < row", "row_of[middle] <= row", "y["},
     {"spmv", "rows=40 nnz=300", "if (beta != 0) v +=", "v +=", "y["},
     /* with beta 0 C must not be read: it may hold anything */
-    {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
+    {"sgemm", "m=20 n=20 k=5", "|| beta == 0 || first", "|| first", "C["},
 };
 
 BED_TEST(mistakes_are_found) {
