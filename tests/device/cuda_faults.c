@@ -275,6 +275,9 @@ static int all_operations(rt_device *d, err *e) {
   assert_true(n_params >= -1 && n_params <= 2);
   DO(o->function_smem(d, f, 100000, e));
   DO(o->occupancy(d, f, 64, 0, &blocks, e));
+  DO(o->pending_launches(d, 4096, e));
+  DO(o->pending_launches(d, 100, e));
+  assert_true(rc || driver->pending == 4096);
   DO(o->stream_new(d, &s, e));
   DO(o->event_new(d, &from, e));
   DO(o->event_new(d, &to, e));

@@ -156,6 +156,40 @@ static int launch_cooperative(rt_device *d, rt_function *f, const uint32_t grid[
   return fake_launch(d, f, grid, block, smem, s, args, e);
 }
 
+static uint32_t pending;
+
+static int pending_launches(rt_device *d, uint32_t n, err *e) {
+  (void)d, (void)e;
+  pending = n;
+  return 0;
+}
+
+/* The limit is raised when the plan is loaded. */
+TEST(test_pending_launches) {
+  const uint64_t workspaces[] = {8, 8}, values[] = {1, 0, 0};
+  const gen_launch launch = {.kernel = "look",
+                             .grid = {1, 1, 1},
+                             .block = {32, 1, 1},
+                             .pool = 5000,
+                             .operands = look_operands,
+                             .n_operands = 4};
+  const gen_plan plan = {
+      .launches = &launch, .n = 1, .workspaces = workspaces, .n_workspaces = 2, .values = values};
+  rt_device_ops able = fake_ops;
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  fake_init(&f, look_only);
+  f.device.ops = &able;
+  assert_fails(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), &e, ERR_LAUNCH,
+               "kernels of this device cannot launch kernels, as look does");
+  able.pending_launches = pending_launches;
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+  assert_int_equal(pending, 5000);
+  rt_loaded_free(l);
+  assert_int_equal(f.live, 0);
+}
+
 static bool synchronises;
 
 static int needs_barrier(rt_device *d, rt_function *f, rt_function_info *info, err *e) {

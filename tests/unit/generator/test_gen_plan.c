@@ -131,7 +131,8 @@ TEST(iterations_have_an_index) {
 
 TEST(wrong_loops_are_refused) {
   static const char *const wrong[][2] = {
-      {MINI_LOOP("swap = { { 'sums', 'y' } }"), "'times', how often the stages run, or 'while_word' is"},
+      {MINI_LOOP("swap = { { 'sums', 'y' } }"),
+       "'times', how often the stages run, or 'while_word' is"},
       {MINI_LOOP("times = 3, swap = { { 'sums' } }"), "swap lists pairs of buffers"},
       {MINI_LOOP("times = 3, swap = { { 'n', 'y' } }"), "'n' is a scalar; swap exchanges buffers"},
       {MINI_LOOP("times = 3, swap = { { 'z', 'y' } }"), "there is no argument or workspace 'z'"},
@@ -330,6 +331,13 @@ TEST(plans_describe_textures) {
   street_close(&s);
 }
 
+TEST(plans_tell_how_many_launches_may_be_pending) {
+  auto_street s = street_mini("smem = '4 * B'", "smem = '4 * B', pool = '3 * n'", "n=1000");
+  const gen_plan *p;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->launches[p->n - 1].pool, 3000);
+}
+
 TEST(portfolios_in_c_refuse_what_they_cannot_launch) {
   static const struct {
     const char *from, *to, *why;
@@ -338,7 +346,9 @@ TEST(portfolios_in_c_refuse_what_they_cannot_launch) {
                {MINI_SET, MINI_COPY(""), "cannot copy buffers as mini does"},
                {MINI_SET, MINI_LOOP("times = 2"), "cannot repeat the stages of mini"},
                {"smem = '4 * B'", "smem = '4 * B', cooperative = 'B == 32'",
-                "cannot launch twice cooperatively"}};
+                "cannot launch twice cooperatively"},
+               {"smem = '4 * B'", "smem = '4 * B', pool = 'n'",
+                "cannot launch twice, which launches kernels"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     auto_street s = street_mini(cases[i].from, cases[i].to, "n=100");
     gen_texts texts;
@@ -385,6 +395,7 @@ TEST(launches_beyond_the_limits_are_refused) {
       {"grid = 'ceildiv(n, TILE)'", "grid = '(n > 3 or n) + 1'",
        "+: a number is needed, not a condition"},
       {"smem = '4 * B'", "smem = 'B * 2^20'", "smem is 33554432; it can be 0 to 232448"},
+      {"smem = '4 * B'", "pool = 'n - 100'", "pool is 0; it can be 1 to 1048576"},
       {"smem = '4 * B'", "work = { 1, 'n - 101' }", "a block's work is -1; it can be 0 or more"},
       {"smem = '4 * B'", "work = 'n / 0'", "a block's work is inf; it can be 0 or more"},
       {"{ 'i32', 'TILE' }", "{ 'u8', 'TILE * 8' }", "256 does not fit u8"},
