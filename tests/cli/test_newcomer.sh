@@ -98,7 +98,7 @@ completes() { # WORDS, WANTED: the last word's completions by bash
   [ "$got" = "$2" ] || complain "autotune $1${3-} completes to '$got', not to '$2'"
 }
 completes "autotune" "sgemm" sge
-completes "autotune" "space spec" sp
+completes "autotune" "spmv space spec" sp
 completes "autotune saxpy" "n=" n
 completes "autotune bench saxpy" "--suite" --su
 completes "autotune db" "import" im
