@@ -52,6 +52,7 @@ conv2d cudnn
 conv3d cudnn
 julia textbook
 bezier textbook
+bfs textbook
 quadtree cub
 coulomb textbook
 stencil textbook

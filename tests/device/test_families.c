@@ -6,7 +6,7 @@
 
 /* clang-format off */
 #define FAMILIES(X)                                                                                \
-  X(argmax) X(bezier) X(box_blur) X(cmp_mu) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(fhd)   \
+  X(argmax) X(bezier) X(bfs) X(box_blur) X(cmp_mu) X(conv1d) X(conv2d) X(conv3d) X(copy) X(coulomb) X(dot) X(fhd)   \
   X(gemm) X(gemm_batched) X(gemv) X(histogram) X(julia) X(merge) X(merge_sort) X(mri_q)            \
   X(quadtree) X(radix_sort) X(reduce) X(rgb_to_grey) X(ripple) X(saxpy) X(scan) X(segmented_reduce)            \
   X(segmented_scan) X(segmented_sort) X(sgemm) X(spmv) X(stencil) X(transpose) X(vector_add)
@@ -41,6 +41,8 @@ static const struct {
     {"reduce", "n=2^36 op=product dtype=bf16 align=1 reproducible=run"},
     {"bezier", "curves=0"},
     {"bezier", "curves=2^26 max_points=2^12 align=1"},
+    {"bfs", "vertices=0 edges=0"},
+    {"bfs", "vertices=2147483616 edges=2147483647 graph=undirected parents=yes blocking=yes"},
     {"quadtree", "n=0 max_depth=0"},
     {"quadtree", "n=2^28 min_points=1 max_depth=15"},
     {"reduce", "n=0"},

@@ -162,6 +162,8 @@ static const struct {
     {"fhd", "m=20 nx=9", "fmaf(p.z, z, p.phase)", "fmaf(p.z, y, p.phase)", "re["},
     {"mri_q", "m=20 nx=9", "u, -4.93479552f)", "u, -4.93f)", "re["},
     {"cmp_mu", "m=20", "-iphi[c].e[e] * rd", "iphi[c].e[e] * rd", "imu["},
+    {"bfs", "matrix=grid2d side=5", "s.depth = k + 1", "s.depth = k", "level["},
+    {"bfs", "matrix=grid2d side=5 parents=yes", "s.parent[u] = v;", "s.parent[u] = u;", "parent"},
     {"spmv", "rows=40 nnz=300", "j >= begin && j < end ? x", "j > begin && j < end ? x", "y["},
     {"spmv", "rows=40 nnz=300 format=coo", "row_of[middle] < row", "row_of[middle] <= row", "y["},
     {"spmv", "rows=40 nnz=300", "if (beta != 0) v +=", "v +=", "y["},
