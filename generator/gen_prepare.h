@@ -11,7 +11,7 @@
 
 typedef struct gen_problem gen_problem;
 
-enum { GEN_MAX_COUNTS = 8, GEN_MAX_PREPARED = 32 };
+enum { GEN_MAX_COUNTS = 8, GEN_MAX_PREPARED = 48 };
 
 typedef struct gen_counts { /* those that are known */
   uint32_t known;           /* bits */

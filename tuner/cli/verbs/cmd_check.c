@@ -17,8 +17,8 @@ typedef struct checker {
   rt_checker *checker;
   rt_harness *bench;
   const volatile sig_atomic_t *stop;
-  size_t passed, failed;
-  err mistake; /* in the template, reported last */
+  size_t passed, failed, refused; /* refused: formats that these data do not fit */
+  err mistake;                    /* in the template, reported last */
 } checker;
 
 static int run_one(checker *x, const gen_config *config, rt_check *check, err *e) {
@@ -79,6 +79,10 @@ static int check_one(checker *x, const gen_config *config, err *e) {
   const int rc = run_one(x, config, &check, &why);
   if (rc == ERR_INTERRUPTED) {
     return err_copy(e, rc, &why);
+  }
+  if (rc == ERR_USAGE && x->k.t->n_counts && !x->c->config) {
+    x->refused++;
+    return 0;
   }
   if (rc) {
     x->failed++;
@@ -148,8 +152,12 @@ static int check(checker *x, err *e) {
     TRY(check_many(x, &search_random, (size_t)n, (uint64_t)seed, e));
   }
   if (!x->c->json) {
-    printf("%s on %s: %zu right, %zu wrong\n", str_text(&x->k.problem_text), x->k.device->info.name,
+    printf("%s on %s: %zu right, %zu wrong", str_text(&x->k.problem_text), x->k.device->info.name,
            x->passed, x->failed);
+    if (x->refused) {
+      printf(", %zu do not fit these data", x->refused);
+    }
+    putchar('\n');
     if (x->k.t->self_checked) {
       puts("there is no reference: results are compared with the default's, which nothing checks");
     }
