@@ -4,26 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "prepared.h"
-#include "serve_make.h"
 #include "serve_kernel.h"
-#include "serve_launch.h"
-#include "serve_workspace.h"
+#include "serve_made.h"
 
 /* The second run is timed: the first may load kernels. */
 enum { RUN_NONE, RUN_ONE, RUN_TIMING, RUN_TIMED };
+enum { ARGS_MOST = 64 }; /* as GEN_MAX_ARGS */
+
+/* Fewer uses may not be worth another preparation. */
+static const double USES_TO_MOVE = 100;
 
 struct tuned_plan {
   serve *s;
-  tuned_kernel *k;
-  rt_prepared *prepared; /* NULL: an empty problem, or the last renewal failed */
+  tuned_kernel *k; /* the problem's, which says what arguments have to be */
   const gen_template *t;
-  const void **args; /* per argument: where the plan's is; NULL: of the run */
-  uint64_t *values;  /* what these point to */
-  uint8_t *given;    /* arguments of the run */
+  _Atomic(serve_made *) made; /* NULL: the last renewal failed */
+  const void **args;          /* per argument: where the plan's is; NULL: of the run */
+  uint64_t *values;           /* what these point to */
+  uint8_t *given;             /* arguments of the run */
   size_t n_given;
-  gen_instance *g;
-  double prepare_sec;
+  _Atomic(tuned_kernel *) tried; /* the last better kernel that was to take over */
   _Atomic(const void *) mark;
   atomic_int look;
   rt_event *from, *to;
@@ -31,7 +31,9 @@ struct tuned_plan {
   arena memory;
 };
 
-enum { ARGS_MOST = 64 }; /* as GEN_MAX_ARGS */
+static serve_made *made_of(const tuned_plan *p) {
+  return atomic_load_explicit(&p->made, memory_order_acquire);
+}
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
@@ -66,6 +68,10 @@ static int refuse(const tuned_plan *p, size_t i, const char *what, err *e) {
   return err_set(e, ERR_USAGE, "%s: argument %s %s", p->t->name, p->t->args[i].name, what);
 }
 
+static int refuse_no_args(const tuned_plan *p, err *e) {
+  return err_set(e, ERR_USAGE, "%s: args is NULL; give a pointer per argument", p->t->name);
+}
+
 /* The argument is copied: the plan outlives the call. */
 static int take(tuned_plan *p, const void *const *args, size_t i, err *e) {
   if (!args[i] && !p->args[i] && p->k->needs[i] != SERVE_FIXED) {
@@ -76,14 +82,6 @@ static int take(tuned_plan *p, const void *const *args, size_t i, err *e) {
     p->args[i] = &p->values[i];
   }
   return 0;
-}
-
-static int take_all(tuned_plan *p, const void *const *args, gen_role least, err *e) {
-  for (size_t i = 0; i < p->t->n_args && args; i++) {
-    TRY(p->t->args[i].role >= least ? take(p, args, i, e) : 0);
-  }
-  return args ? 0
-              : err_set(e, ERR_USAGE, "%s: args is NULL; give a pointer per argument", p->t->name);
 }
 
 static int check_addresses(const tuned_plan *p, err *e) {
@@ -98,136 +96,31 @@ static int check_addresses(const tuned_plan *p, err *e) {
   return 0;
 }
 
-/* ---- preparing ------------------------------------------------------------------------------- */
-
-static int refuse_capture(const tuned_plan *p, tuned_stream stream, err *e) {
-  rt_device *d = p->s->device;
-  const bool captured = d->ops->capturing && d->ops->capturing(d, stream);
-  return captured ? err_set(e, ERR_USAGE,
-                            "%s: the stream is being captured, and preparing waits for it; prepare "
-                            "before",
-                            p->t->name)
-                  : 0;
-}
-
-static int plan_part(tuned_plan *p, bool *more, err *e) {
-  pthread_mutex_lock(&p->s->lock);
-  serve_turn_take(p->s);
-  const int rc = rt_prepared_plan(p->prepared, more, e);
-  serve_turn_end(p->s);
-  pthread_mutex_unlock(&p->s->lock);
-  return rc;
-}
-
-static int prepare(tuned_plan *p, tuned_stream stream, err *e) {
-  bool more = true;
-  int rc = 0;
-  serve_turn_take(p->s);
-  rt_prepared_begin(p->prepared);
-  serve_turn_end(p->s);
-  while (more && !rc) {
-    rc = plan_part(p, &more, e);
-    serve_turn_take(p->s);
-    rc = rc ? rc : rt_prepared_step(p->prepared, more, stream, p->args, e);
-    serve_turn_end(p->s);
+static int take_all(tuned_plan *p, const void *const *args, gen_role least, err *e) {
+  if (!args) {
+    return refuse_no_args(p, e);
   }
-  serve_turn_take(p->s);
-  rt_prepared_trim(p->prepared);
-  serve_turn_end(p->s);
-  p->prepare_sec = rc ? 0 : rt_prepared_sec(p->prepared);
-  return rc;
-}
-
-static void drop_prepared(tuned_plan *p) {
-  serve_turn_take(p->s);
-  rt_prepared_free(p->prepared);
-  serve_turn_end(p->s);
-  p->prepared = NULL;
-}
-
-/* Under the lock. */
-static int open_prepared(tuned_plan *p, err *e) {
-  gen_problem problem;
-  gen_config config;
-  gen_template *t = (gen_template *)p->t;
-  TRY(gen_problem_parse(t, p->k->info.problem, &problem, e));
-  TRY(gen_config_parse(t, p->k->info.config, &config, e));
-  TRY(p->g ? 0 : rt_instance_new(t, &problem, &p->s->device->info, &p->g, e));
-  serve_turn_take(p->s);
-  const int rc = rt_prepared_new(p->k->loaded, t, p->g, &config, &p->prepared, e);
-  serve_turn_end(p->s);
-  return rc;
-}
-
-static int prepare_with(tuned_plan *p, tuned_kernel *k, tuned_stream stream, err *e) {
-  p->k = k;
-  if (k->is_empty) {
-    return 0;
+  for (size_t i = 0; i < p->t->n_args; i++) {
+    TRY(p->t->args[i].role >= least ? take(p, args, i, e) : 0);
   }
-  pthread_mutex_lock(&p->s->lock);
-  int rc = open_prepared(p, e);
-  pthread_mutex_unlock(&p->s->lock);
-  rc = rc ? rc : prepare(p, stream, e);
-  if (rc) {
-    drop_prepared(p);
-  }
-  return rc;
-}
-
-/* ---- the default configuration --------------------------------------------------------------- */
-
-static int load_default(serve_make *m, tuned_kernel **out, err *e) {
-  m->b.pick = (serve_pick){.origin = TUNED_DEFAULT};
-  gen_config_default(m->f->t, &m->b.pick.config);
-  TRY(serve_make_load(m, SERVE_COMPILE, e));
-  return serve_make_kernel(m, out, e);
-}
-
-static int make_default(tuned_kernel *k, tuned_kernel **out, err *e) {
-  serve_make m;
-  gen_problem problem;
-  TRY(gen_problem_parse(k->family->t, k->info.problem, &problem, e));
-  serve_turn_take(k->owner);
-  int rc = serve_make_begin(&m, k->owner, k->family, &problem, k->info.problem, e);
-  rc = rc ? rc : load_default(&m, out, e);
-  serve_make_end(&m);
-  serve_turn_end(k->owner);
-  return rc;
-}
-
-/* Under the lock; kept under a key of its own. */
-static int find_default(tuned_kernel *k, tuned_kernel **out, err *e) {
-  serve_table *all = &k->owner->front.kernels;
-  auto_str key = {0};
-  str_add_n(&key, &k->t, sizeof k->t);
-  str_addf(&key, "default of %s", k->info.problem);
-  TRY(key.failed ? err_nomem(e) : 0);
-  if ((*out = serve_table_get(all, key.p, key.n))) {
-    return 0;
-  }
-  TRY(make_default(k, out, e));
-  return serve_table_put(all, key.p, key.n, *out) ? 0 : err_nomem(e);
-}
-
-static int prepare_default(tuned_plan *p, tuned_kernel *k, tuned_stream stream, err *e) {
-  tuned_kernel *other = NULL;
-  pthread_mutex_lock(&p->s->lock);
-  const int rc = find_default(k, &other, e);
-  pthread_mutex_unlock(&p->s->lock);
-  return rc ? rc : prepare_with(p, other, stream, e);
-}
-
-/* What these inputs do not fit is told by the data, and memory may be enough for another format. */
-static int prepare_any(tuned_plan *p, tuned_kernel *k, tuned_stream stream, err *e) {
-  err why = {0};
-  const int rc = prepare_with(p, k, stream, &why);
-  if (rc != ERR_USAGE && rc != ERR_NOMEM) {
-    return rc ? err_copy(e, rc, &why) : 0;
-  }
-  return prepare_default(p, k, stream, NULL) ? err_copy(e, rc, &why) : 0;
+  return check_addresses(p, e);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------- */
+
+static bool is_captured(const tuned_plan *p, tuned_stream stream) {
+  rt_device *d = p->s->device;
+  return d->ops->capturing && d->ops->capturing(d, stream);
+}
+
+static int refuse_capture(const tuned_plan *p, tuned_stream stream, err *e) {
+  return is_captured(p, stream)
+             ? err_set(e, ERR_USAGE,
+                       "%s: the stream is being captured, and preparing waits for it; prepare "
+                       "before",
+                       p->t->name)
+             : 0;
+}
 
 static void enlist(tuned_plan *p) {
   pthread_mutex_lock(&p->s->lock);
@@ -249,10 +142,8 @@ static void delist(tuned_plan *p) {
   }
 }
 
-/* Under the lock. */
-static void release(tuned_plan *p) {
+static void free_events(tuned_plan *p) {
   rt_device *d = p->s->device;
-  drop_prepared(p);
   serve_turn_take(p->s);
   if (p->from) {
     d->ops->event_free(d, p->from);
@@ -261,7 +152,12 @@ static void release(tuned_plan *p) {
     d->ops->event_free(d, p->to);
   }
   serve_turn_end(p->s);
-  gen_instance_free(p->g);
+}
+
+/* Under the lock. */
+static void release(tuned_plan *p) {
+  serve_made_free(made_of(p), true);
+  free_events(p);
   arena_clear(&p->memory);
   free(p);
 }
@@ -293,13 +189,19 @@ static int new_events(tuned_plan *p, err *e) {
   return rc;
 }
 
+static int make(tuned_plan *p, tuned_kernel *k, tuned_stream stream, err *e) {
+  serve_made *m;
+  TRY(serve_made_any(k, stream, p->args, &m, e));
+  atomic_store_explicit(&p->made, m, memory_order_release);
+  return 0;
+}
+
 static int fill(tuned_plan *p, tuned_stream stream, const void *const *args, err *e) {
   TRY(make_room(p, e));
   TRY(p->k->is_empty ? 0 : take_all(p, args, GEN_OF_PLAN, e));
-  TRY(p->k->is_empty ? 0 : check_addresses(p, e));
   TRY(refuse_capture(p, stream, e));
   TRY(new_events(p, e));
-  return prepare_any(p, p->k, stream, e);
+  return make(p, serve_newest(p->k), stream, e);
 }
 
 int serve_plan_new(tuned_kernel *k, tuned_stream stream, const void *const *args, tuned_plan **plan,
@@ -324,31 +226,32 @@ int serve_plan_new(tuned_kernel *k, tuned_stream stream, const void *const *args
   return 0;
 }
 
+/* ---- a better kernel takes over -------------------------------------------------------------- */
+
+/* One thread prepares; the others run what there is. */
+static serve_made *move(tuned_plan *p, serve_made *m, tuned_kernel *k, tuned_stream stream) {
+  tuned_kernel *tried = atomic_load(&p->tried);
+  serve_made *better;
+  if (is_captured(p, stream) || tried == k ||
+      !atomic_compare_exchange_strong(&p->tried, &tried, k) ||
+      serve_made_new(k, stream, p->args, &better, NULL)) {
+    return m;
+  }
+  better->former = m;
+  atomic_store_explicit(&p->made, better, memory_order_release);
+  atomic_store(&p->look, RUN_NONE);
+  return better;
+}
+
+static inline serve_made *newest(tuned_plan *p, serve_made *m, tuned_stream stream) {
+  if (__builtin_expect(!atomic_load_explicit(&m->k->better, memory_order_acquire), 1)) {
+    return m;
+  }
+  const bool moves = m->uses == 0 || m->uses >= USES_TO_MOVE;
+  return moves ? move(p, m, serve_newest(m->k), stream) : m;
+}
+
 /* ---- running --------------------------------------------------------------------------------- */
-
-static inline int launch(tuned_plan *p, tuned_stream stream, const void *const *args, rt_ptr at,
-                         err *e) {
-  serve_turn_take(p->s);
-  const int rc = rt_prepared_launch_in(p->prepared, stream, args, at, e);
-  serve_turn_end(p->s);
-  return rc;
-}
-
-static __attribute__((noinline)) int launch_in_turn(tuned_plan *p, tuned_stream stream,
-                                                    const void *const *args, err *e) {
-  serve_workspace *w;
-  TRY(serve_workspace_get(p->k, stream, &w, e));
-  pthread_mutex_lock(&w->turn);
-  int rc = w->at ? 0 : serve_workspace_renew(w, e);
-  rc = rc ? rc : launch(p, stream, args, w->at, e);
-  pthread_mutex_unlock(&w->turn);
-  return rc;
-}
-
-static inline int launch_plain(tuned_plan *p, tuned_stream stream, const void *const *args,
-                               err *e) {
-  return p->k->has_workspace ? launch_in_turn(p, stream, args, e) : launch(p, stream, args, 0, e);
-}
 
 static int record(tuned_plan *p, rt_event *ev, tuned_stream stream, err *e) {
   serve_turn_take(p->s);
@@ -358,42 +261,43 @@ static int record(tuned_plan *p, rt_event *ev, tuned_stream stream, err *e) {
 }
 
 /* Of several threads one times its run. */
-static __attribute__((noinline)) int launch_watched(tuned_plan *p, tuned_stream stream,
-                                                    const void *const *args, err *e) {
+static __attribute__((noinline)) int
+launch_watched(tuned_plan *p, serve_made *m, tuned_stream stream, const void *const *args, err *e) {
   int first = RUN_NONE, second = RUN_ONE;
-  if (refuse_capture(p, stream, NULL) ||
-      atomic_compare_exchange_strong(&p->look, &first, RUN_ONE) ||
+  if (is_captured(p, stream) || atomic_compare_exchange_strong(&p->look, &first, RUN_ONE) ||
       !atomic_compare_exchange_strong(&p->look, &second, RUN_TIMING)) {
-    return launch_plain(p, stream, args, e);
+    return serve_made_launch(m, stream, args, e);
   }
   int rc = record(p, p->from, stream, e);
-  rc = rc ? rc : launch_plain(p, stream, args, e);
+  rc = rc ? rc : serve_made_launch(m, stream, args, e);
   rc = rc ? rc : record(p, p->to, stream, e);
   atomic_store(&p->look, rc ? RUN_ONE : RUN_TIMED);
   return rc;
 }
 
-static void tell_hook(tuned_plan *p, tuned_stream stream, const void *const *args) {
+static void tell_hook(tuned_plan *p, tuned_kernel *k, tuned_stream stream,
+                      const void *const *args) {
   serve_hook *h = p->s->sees_launches;
   if (h) {
-    h->launch(h, p->k, stream, args);
+    h->launch(h, k, stream, args);
   }
 }
 
 static __attribute__((cold, noinline)) int refuse_run(const tuned_plan *p, const void *const *args,
                                                       err *e) {
   if (!args) {
-    return err_set(e, ERR_USAGE, "%s: args is NULL; give a pointer per argument", p->t->name);
+    return refuse_no_args(p, e);
   }
   for (size_t i = 0; i < p->n_given; i++) {
     const size_t at = p->given[i];
     TRY(args[at] || p->k->needs[at] == SERVE_FIXED ? 0 : refuse(p, at, "is missing", e));
   }
-  return err_set(e, ERR_USAGE, "%s: the plan's last renewal failed; free it", p->t->name);
+  return err_set(e, ERR_USAGE, "%s: the plan's last renewal failed; renew it again, or free it",
+                 p->t->name);
 }
 
 static bool is_complete(const tuned_plan *p, const void *const *args) {
-  bool complete = args && p->prepared;
+  bool complete = args != NULL;
   for (size_t i = 0; complete && i < p->n_given; i++) {
     complete = args[p->given[i]] || p->k->needs[p->given[i]] == SERVE_FIXED;
   }
@@ -402,11 +306,12 @@ static bool is_complete(const tuned_plan *p, const void *const *args) {
 
 int serve_plan_run(tuned_plan *p, tuned_stream stream, const void *const *args, err *e) {
   const void *full[ARGS_MOST];
+  serve_made *m = made_of(p);
   TRY(serve_check_fork(&p->s->front, e));
   if (p->k->is_empty) {
     return 0;
   }
-  if (!is_complete(p, args)) {
+  if (!m || !is_complete(p, args)) {
     return refuse_run(p, args, e);
   }
   memcpy(full, p->args, p->t->n_args * sizeof *full);
@@ -416,50 +321,54 @@ int serve_plan_run(tuned_plan *p, tuned_stream stream, const void *const *args, 
   if (!serve_addresses_valid(&p->k->addresses, full)) {
     return serve_addresses_refuse(p->t, &p->k->addresses, full, e);
   }
-  tell_hook(p, stream, full);
+  m = newest(p, m, stream);
+  tell_hook(p, m->k, stream, full);
   return atomic_load_explicit(&p->look, memory_order_relaxed) == RUN_TIMED
-             ? launch_plain(p, stream, full, e)
-             : launch_watched(p, stream, full, e);
+             ? serve_made_launch(m, stream, full, e)
+             : launch_watched(p, m, stream, full, e);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
 int serve_plan_values(tuned_plan *p, tuned_stream stream, const void *const *args, err *e) {
+  serve_made *m = made_of(p);
   TRY(serve_check_fork(&p->s->front, e));
   if (p->k->is_empty) {
     return 0;
   }
-  TRY(p->prepared ? take_all(p, args, GEN_OF_VALUES, e) : refuse_run(p, args, e));
-  TRY(check_addresses(p, e));
+  TRY(m ? take_all(p, args, GEN_OF_VALUES, e) : refuse_run(p, args, e));
   serve_turn_take(p->s);
-  const int rc = rt_prepared_values(p->prepared, stream, p->args, e);
+  const int rc = rt_prepared_values(m->prepared, stream, p->args, e);
   serve_turn_end(p->s);
   return rc;
 }
 
+/* With buffers of the same sizes, where the kernel is the same; else memory is released first. */
 int serve_plan_renew(tuned_plan *p, tuned_stream stream, const void *const *args, err *e) {
-  TRY(serve_check_fork(&p->s->front, e));
+  serve_made *m = made_of(p);
   tuned_kernel *k = serve_newest(p->k);
-  if (k->is_empty) {
+  TRY(serve_check_fork(&p->s->front, e));
+  if (p->k->is_empty) {
     return 0;
   }
   TRY(take_all(p, args, GEN_OF_PLAN, e));
-  TRY(check_addresses(p, e));
   TRY(refuse_capture(p, stream, e));
-  if (p->prepared && k == p->k && !prepare(p, stream, NULL)) {
+  if (m && m->k == k && !m->former && !serve_made_again(m, stream, p->args, NULL)) {
     return 0;
   }
-  drop_prepared(p); /* with buffers of other sizes, or another configuration */
+  atomic_store(&p->made, NULL);
+  serve_made_free(m, false);
   atomic_store(&p->look, RUN_NONE);
-  return prepare_any(p, k, stream, e);
+  return make(p, k, stream, e);
 }
 
 /* ---- what it costs --------------------------------------------------------------------------- */
 
 int serve_plan_seconds(tuned_plan *p, double *prepare_sec, double *run, err *e) {
+  const serve_made *m = made_of(p);
   rt_device *d = p->s->device;
   int rc = serve_check_fork(&p->s->front, e);
-  *prepare_sec = p->prepare_sec;
+  *prepare_sec = m ? m->sec : 0;
   *run = 0;
   if (!rc && atomic_load(&p->look) == RUN_TIMED) {
     serve_turn_take(p->s);
@@ -470,7 +379,8 @@ int serve_plan_seconds(tuned_plan *p, double *prepare_sec, double *run, err *e) 
 }
 
 tuned_kernel *serve_plan_kernel(const tuned_plan *p) {
-  return p->k;
+  const serve_made *m = made_of(p);
+  return m ? m->k : p->k;
 }
 
 void serve_plan_mark(tuned_plan *p, const void *mark) {

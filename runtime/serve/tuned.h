@@ -241,7 +241,9 @@ static __inline__ int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *
  *        args     as for tuned_launch; those of a run are not read. The other buffers remain the caller's:
  *                 runs may read them, so they live, and do not change, as long as the plan
  *   out  *plan    tuned_plan_free, before tuned_close, which frees the plans that are left
- * A kernel with a better one on its way (tuned_info) serves the plan until tuned_plan_renew. */
+ * A better kernel on its way (tuned_info) takes over at the first run after it is there, unless that is
+ * captured into a graph or the plan was made for fewer than 100 runs: this run prepares, and waits. What
+ * was prepared before stays until tuned_plan_renew or _free. */
 TUNED_API int tuned_plan_new(tuned_context *ctx, tuned_stream stream, const char *problem,
                              const void *const *args, tuned_plan **plan, tuned_error *err);
 /* tuned_plan_run -- launch; asynchronous. From any thread, on any stream, as tuned_launch, scratch memory
@@ -255,8 +257,8 @@ TUNED_API int tuned_plan_run(tuned_plan *plan, tuned_stream stream, const void *
  *             were */
 TUNED_API int tuned_plan_values(tuned_plan *plan, tuned_stream stream, const void *const *args,
                                 tuned_error *err);
-/* tuned_plan_renew -- any of the inputs have changed: prepare all again, with a better kernel if one was
- * compiled meanwhile. Waits as tuned_plan_new does, and no run of the plan may be under way. Graphs that
+/* tuned_plan_renew -- any of the inputs have changed: prepare all again, with the best kernel that there
+ * is now. Waits as tuned_plan_new does, and no run of the plan may be under way. Graphs that
  * captured runs are not valid any more. After an error the plan cannot run, but be renewed again.
  *   in  args  as for tuned_plan_new; NULL: where they were */
 TUNED_API int tuned_plan_renew(tuned_plan *plan, tuned_stream stream, const void *const *args,
@@ -264,7 +266,14 @@ TUNED_API int tuned_plan_renew(tuned_plan *plan, tuned_stream stream, const void
 /* tuned_plan_seconds -- of the last preparation, and of the plan's second run, for which it waits; 0: not
  * known (yet). A plan pays off against another one after (its prepare) / (their run - its run) runs */
 TUNED_API int tuned_plan_seconds(tuned_plan *plan, double *prepare, double *run, tuned_error *err);
-/* tuned_plan_kernel -- out *kernel, for tuned_info: the context's */
+/* tuned_plan_info -- of the kernel that the plan runs now; tuned_plan_info_sized -- as tuned_open_sized.
+ * tuned_plan_kernel -- out *kernel, of which tuned_info tells what may take its place */
+TUNED_API int tuned_plan_info_sized(const tuned_plan *plan, tuned_kernel_info *info, size_t nbytes,
+                                    tuned_error *err);
+static __inline__ int tuned_plan_info(const tuned_plan *plan, tuned_kernel_info *info,
+                                      tuned_error *e) {
+  return tuned_plan_info_sized(plan, info, TUNED_KERNEL_INFO_NBYTES, e);
+}
 TUNED_API int tuned_plan_kernel(const tuned_plan *plan, tuned_kernel **kernel, tuned_error *err);
 /* tuned_plan_free -- NULL does nothing. No run may be under way; it may wait for the device */
 TUNED_API void tuned_plan_free(tuned_plan *plan);

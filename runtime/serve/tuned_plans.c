@@ -1,7 +1,11 @@
 /* tuned_plans.c -- the public calls of plans. */
 #define _GNU_SOURCE
+#include <string.h>
+
+#include "background.h"
 #include "serve_features.h"
 #include "serve_handle.h"
+#include "serve_kernel.h"
 #include "serve_plan.h"
 
 static int plan_new(tuned_context *ctx, tuned_stream stream, const char *problem,
@@ -65,6 +69,22 @@ int tuned_plan_seconds(tuned_plan *plan, double *prepare, double *run, tuned_err
   err_clear(&e);
   if (!need(plan, "tuned_plan_seconds", "the plan", &e)) {
     serve_plan_seconds(plan, prepare ? prepare : &ignored[0], run ? run : &ignored[1], &e);
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_plan_info_sized(const tuned_plan *plan, tuned_kernel_info *info, size_t nbytes,
+                          tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (!need(plan, "tuned_plan_info", "the plan", &e) &&
+      !need(info, "tuned_plan_info", "info", &e)) {
+    const tuned_kernel *now = serve_plan_kernel(plan);
+    tuned_kernel_info full = now->info;
+    full.better_pending = background_is_pending(now);
+    const size_t n = nbytes < TUNED_KERNEL_INFO_NBYTES ? nbytes : TUNED_KERNEL_INFO_NBYTES;
+    memcpy(info, &full, n);
+    memset((char *)info + n, 0, nbytes - n);
   }
   return serve_report(error, &e);
 }

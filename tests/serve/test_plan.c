@@ -94,10 +94,8 @@ static void tune_ell(fixture *f, const char *config) {
 }
 
 static bool is_ell(fixture *f, tuned_plan *plan) {
-  tuned_kernel *k;
   tuned_kernel_info info;
-  OK(f, tuned_plan_kernel(plan, &k, &f->err));
-  OK(f, tuned_info(k, &info, &f->err));
+  OK(f, tuned_plan_info(plan, &info, &f->err));
   return !strncmp(info.config, "ALG=ell", 7);
 }
 
@@ -474,6 +472,56 @@ CONTEXT_TEST(threads_share_a_plan_and_make_their_own) {
   OK(f, tuned_plan_new(f->ctx, NULL, PROBLEM, m.args, &plan, &f->err));
   use_in_threads(f, plan);
   use_in_threads(f, NULL);
+}
+
+/* ---- a better kernel ------------------------------------------------------------------------- */
+
+/* As the background does: of a problem whose kernels serve this one as well. */
+static void put_better(fixture *f, const char *problem, const char *other) {
+  tuned_kernel *k, *better;
+  OK(f, tuned_find(f->ctx, problem, &k, &f->err));
+  OK(f, tuned_find(f->ctx, other, &better, &f->err));
+  assert_true(k != better);
+  atomic_store(&k->better, better);
+}
+
+CONTEXT_TEST(a_better_kernel_takes_over) {
+  matrix m;
+  tuned_plan *many, *few, *captured;
+  tune_ell(f, "ALG=ell,BLOCK=64");
+  static const char slow[] = "ell rows=4 mean=2 uses=1000", rare[] = "ell rows=4 mean=2 uses=10";
+  store_put(f, &(stored){.problem = slow, .config = "ALG=csr,BLOCK=64"});
+  store_put(f, &(stored){.problem = rare, .config = "ALG=csr,BLOCK=64"});
+  reopen(f, f->folder);
+  matrix_put(f, &m, lengths_232, values_of_text);
+  OK(f, tuned_plan_new(f->ctx, NULL, slow, m.args, &many, &f->err));
+  OK(f, tuned_plan_new(f->ctx, NULL, rare, m.args, &few, &f->err));
+  OK(f, tuned_plan_new(f->ctx, NULL, slow, m.args, &captured, &f->err));
+  MULTIPLIES(f, many, &m, text_232);
+  assert_false(is_ell(f, many));
+  put_better(f, slow, PROBLEM);
+  put_better(f, rare, PROBLEM);
+  use_in_threads(f, many);
+  assert_true(is_ell(f, many));
+  MULTIPLIES(f, few, &m, text_232); /* not worth a preparation */
+  assert_false(is_ell(f, few));
+  OK(f, tuned_plan_renew(few, NULL, m.args, &f->err));
+  assert_true(is_ell(f, few));
+  MULTIPLIES(f, few, &m, text_232);
+  rt_device *d = inside(f)->device;
+  const rt_device_ops *real = d->ops;
+  rt_device_ops ops = *real;
+  ops.capturing = always_captured;
+  d->ops = &ops;
+  MULTIPLIES(f, captured, &m, text_232);
+  assert_false(is_ell(f, captured));
+  d->ops = real;
+  MULTIPLIES(f, captured, &m, text_232);
+  assert_true(is_ell(f, captured));
+  OK(f, tuned_plan_values(many, NULL, m.args, &f->err));
+  MULTIPLIES(f, many, &m, text_232);
+  OK(f, tuned_plan_renew(many, NULL, m.args, &f->err));
+  MULTIPLIES(f, many, &m, text_232);
 }
 
 /* ---- failures -------------------------------------------------------------------------------- */
