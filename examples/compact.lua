@@ -1,6 +1,6 @@
 -- An output whose length the launch finds: the elements of x above a limit. `valid` says which element of an output
--- counts those of `kept` that are compared; the rest is room. Blocks append in whatever order they come, so that kept is
--- compared with order = "any": the same elements, in any order.
+-- counts those of `kept` that are compared; the rest is room. Blocks append in whatever order they come, so that kept
+-- is compared with order = "any": the same elements, in any order.
 return {
   name = "compact", version = 1, brief = "kept = the elements of x above limit", cite = "stream compaction",
   problem = { { "n", 0, 2^30, default = 2^20 } },

@@ -10,7 +10,8 @@ local function start(i, _, fields)
 end
 
 return {
-  name = "expand", version = 1, brief = "y[starts[i] .. starts[i+1]-1] = x[i]", cite = "CUDA Programming Guide, CUDA Dynamic Parallelism",
+  name = "expand", version = 1, brief = "y[starts[i] .. starts[i+1]-1] = x[i]",
+  cite = "CUDA Programming Guide, CUDA Dynamic Parallelism",
   problem = { { "n", 0, 2^16, default = 4096, brief = "values" },
               { "longest", 1, 4096, default = 64, brief = "value i is repeated i % longest times" } },
   args = { { "n", "i32", value = "n" },

@@ -1,7 +1,7 @@
 -- A sum by kernels that launch kernels, beside the same sum in one launch. Each block adds up the numbers of its share,
 -- halving them step by step: in a loop (ALG=flat), by a grid for each block and step (nested), or by a grid for all
 -- blocks and each step, the next one a tail launch of the last (together).
--- src: Cheng, Grossman, McKercher, Professional CUDA C Programming, ch. 3.6: on a K40c 0.53 ms (flat), 59 (nested), 0.80 ms
+-- src: Cheng, Grossman, McKercher, Professional CUDA C Programming, ch. 3.6: 0.53 ms (flat), 59 and 0.80 ms on a K40c
 return {
   name = "nested", version = 1, brief = "y = the sum of x", cite = "Professional CUDA C Programming, ch. 3.6",
   problem = { { "blocks", 1, 2^14, default = 2048, brief = "of 512 numbers" } },

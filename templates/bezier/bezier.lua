@@ -1,7 +1,7 @@
 -- bezier: points on quadratic curves, as many on each as its curvature asks for, one curve's behind the other's.
 --
--- A curve of control points P0, P1, P2 gets min(max_points, max(4, floor(16 c))) points, c being the distance of P1 from the
--- middle between P0 and P2 over the distance of these two, at equal steps of t:
+-- A curve of control points P0, P1, P2 gets min(max_points, max(4, floor(16 c))) points, c being the distance of P1
+-- from the middle between P0 and P2 over the distance of these two, at equal steps of t:
 -- B(t) = (1-t)^2 P0 + 2 (1-t) t P1 + t^2 P2. Where a curve's points begin is the sum of the counts before it: blocks
 -- count those of BLOCK curves and get the sum of the blocks before by look-back. ALG says who computes points then:
 --   flat            the same block, in the same launch: a thread a point, or GROUP lanes a curve
@@ -23,7 +23,8 @@ local LAUNCHED = {
   space = {
     { "CHILD", { 32, 64, 128, 256 }, "threads per block of the grids that kernels launch" },
     { "POOL", { 2048, 4096, 2^14, 2^17 }, "launches by kernels that may be pending" },
-    { "ORDER", { "forget", "block" }, "whether the grids that a block launches run in any order, or one after the other",
+    { "ORDER", { "forget", "block" },
+      "whether the grids that a block launches run in any order, or one after the other",
       when = "ALG == 'device_launch'" },
   },
   require = { LINKED, { "POOL leaves more than 2^13 launches of the host", "curves <= 2^13 * POOL" } },
@@ -32,8 +33,10 @@ local LAUNCHED = {
   stages = {
     count(),
     { loop = { times = "ceildiv(curves, POOL)", index = "batch" }, stages = {
-      { kernel = "bezier_parent", grid = "ceildiv(min(POOL, curves - batch * POOL), BLOCK)", block = "BLOCK", pool = "POOL",
-        args = { { "i64", "batch * POOL" }, { "i64", "min(curves, (batch + 1) * POOL)" }, "control", "out", "starts" } },
+      { kernel = "bezier_parent", block = "BLOCK", pool = "POOL",
+        grid = "ceildiv(min(POOL, curves - batch * POOL), BLOCK)",
+        args = { { "i64", "batch * POOL" }, { "i64", "min(curves, (batch + 1) * POOL)" }, "control", "out",
+          "starts" } },
     } },
   },
 }
@@ -56,9 +59,11 @@ return {
     { "control", "f32", "in", count = "6 * curves", brief = "x and y of P0, P1, P2 of each",
       fill = { "uniform", "sel(shape == 'equal', 0.5, -1)", "sel(shape == 'equal', 0.5, 1)" } },
     { "max_points", "i32", value = "max_points" },
-    { "out", "f32", "out", count = "2 * curves * max_points", valid = "2 * starts[curves]", brief = "x and y of each point; room for curves * max_points",
+    { "out", "f32", "out", count = "2 * curves * max_points", valid = "2 * starts[curves]",
+      brief = "x and y of each point; room for curves * max_points",
       shift = "sel(align < 4, 4 * align, 0)" },
-    { "starts", "i64", "out", count = "curves + 1", brief = "where each curve's points begin; the last: how many there are",
+    { "starts", "i64", "out", count = "curves + 1",
+      brief = "where each curve's points begin; the last: how many there are",
       tolerance = { abs = 0, rel = 0 } },
   },
 

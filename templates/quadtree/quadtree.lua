@@ -101,7 +101,8 @@ local MORTON = {
     { "ALG=morton needs BLOCK >= 256, a thread a digit", "BLOCK >= 256" },
     { "the tile exceeds the shared memory of a block", "SMEM + 32 * BLOCK + 2048 <= dev_smem_block" },
     { "RESIDENT blocks exceed the threads or the shared memory of a multiprocessor",
-      "RESIDENT * BLOCK <= dev_threads_sm and RESIDENT * (SMEM + 32 * BLOCK + 2048 + dev_smem_reserved) <= dev_smem_sm" },
+      "RESIDENT * BLOCK <= dev_threads_sm and "
+        .. "RESIDENT * (SMEM + 32 * BLOCK + 2048 + dev_smem_reserved) <= dev_smem_sm" },
     { "BUILD=grid needs two blocks of BLOCK threads on a multiprocessor",
       "BUILD == 'launches' or 2 * BLOCK <= dev_threads_sm" },
   },
@@ -197,7 +198,8 @@ return {
   reference = { source = "quadtree_checks.cu" },
   checks = {
     { "each point once", of = "permutation", workspace = { { "times", "u32", "n" } }, stages = {
-      { kernel = "mark_points", grid = "ceildiv(n, 256)", block = 256, args = { "n", "permutation", "times", "wrong" } },
+      { kernel = "mark_points", grid = "ceildiv(n, 256)", block = 256,
+        args = { "n", "permutation", "times", "wrong" } },
       { kernel = "are_one", grid = "ceildiv(n, 256)", block = 256, args = { "n", "times", "wrong" } } } },
     { "counts of children add up", of = { "nodes", "node_count" },
       workspace = { { "parents", "u32", NODES }, { "inner", "u32", 1 } }, stages = {
