@@ -8,10 +8,10 @@
 -- clock on the integer pipe, 132 x 1.98 GHz, 2^24 keys take 120 us to become runs of 2^13 and 18 us a doubling;
 -- reading and writing them once takes 31 us.
 --
--- A lower bound for buckets in two levels: a level reads a key of 4 bytes to count it, stores the byte of its bin, reads
--- both and stores the key, 14 bytes: 110 us for two levels of 2^24 keys at 4.29 TB/s, and as much for about 200
--- instructions a key at four a clock. Buckets of 3000 keys take 73 half exchanges a key, 104 us, and their keys are read
--- and stored in 31 us meanwhile. In all that is 215 us; H200: 579 us with twice the instructions a key in the levels.
+-- A lower bound for buckets in two levels: a level reads a key of 4 bytes to count it, stores the byte of its bin,
+-- reads both and stores the key, 14 bytes: 110 us for two levels of 2^24 keys at 4.29 TB/s, and as much for about 200
+-- instructions a key at four a clock. Buckets of 3000 keys take 73 half exchanges a key, 104 us, and their keys are
+-- read and stored in 31 us meanwhile. In all that is 215 us; H200: 579 us with twice the instructions in the levels.
 --
 -- ALG says how the steps are launched:
 --   passes       a launch sorts tiles, then each pass is a launch; one tile needs no pass. Every other pass goes
@@ -508,7 +508,8 @@ return {
     { "VALUE", "value" },
     { "RUN", "SORT_BLOCK * SORT_ITEMS" },
     { "STABLE", "value > 0 or NETWORK == 'odd_even'" }, -- are equal keys distinguished?
-    { "ITEM", "sel(value == 0, NBYTES, 2 * max(sel(ALG == 'sample_passes', 4, 2), NBYTES))" }, -- bytes of a key and where it came from
+    -- Bytes of a key and where it came from.
+    { "ITEM", "sel(value == 0, NBYTES, 2 * max(sel(ALG == 'sample_passes', 4, 2), NBYTES))" },
     { "SORT_SMEM",
       "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)" },
     -- Of ALG=passes and tasks.

@@ -19,6 +19,9 @@ check_sort "SORT_BLOCK=64,SORT_ITEMS=5,BLOCK=64,ITEMS=5,$stable"
 check_sort "ALG=sample_sort,$few,BINS=32,$stable"
 check_sort "ALG=sample_sort,SORT_BLOCK=512,SORT_ITEMS=12,CLUSTER=1,CLUSTERS=8,SAMPLES=64,BINS=64" dtype=u16 value=4
 check_sort "ALG=rank_sort,SORT_BLOCK=512,SORT_ITEMS=12,KEYS_PER_BLOCK=32"
+check_sort "ALG=sample_passes,NETWORK=batcher,WARP_MERGE=shuffle,SORT_BLOCK=64,SORT_ITEMS=16,OVERSAMPLE=32,SPLITTERS=32,\
+BLOCK=64,ITEMS=8" value=4
+check_sort "ALG=bitonic,SORT_BLOCK=256,SORT_ITEMS=8,CLUSTER=4" value=4
 "$autotune" check "$folder/merge_sort.lua" n=6001 --config "ALG=sample_sort,$few,NETWORK=batcher" >"$folder/out" 2>&1 &&
   complain "an unstable sort passed the check"
 grep -q "0 right, 1 wrong" "$folder/out" || complain "the unstable sort: $(cat "$folder/out")"

@@ -5,7 +5,7 @@
 //
 // The order has to be a strict weak one. Two keys are equal if neither comes before the other. Where equal keys
 // can differ and have no values, only NETWORK=odd_even with MERGE=serial keeps their order: remove the other
-// values from the space of your copy. (Of floats, -0 and +0 are such keys.)
+// values from the space of your copy, and the sorting networks from ALG. (Of floats, -0 and +0 are such keys.)
 #pragma once
 
 __device__ __forceinline__ bool before(key x, key y) { return x < y; }
