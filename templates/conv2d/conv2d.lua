@@ -249,6 +249,17 @@ for _, vec in ipairs { 4, 2, 1 } do
       FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 4, OUT_X = 4, OUT_Y = rows, VEC = vec })
   end
 end
+-- Small images, filters for which four columns of sums exceed the registers, and those in f64.
+for _, size in ipairs { { 19, 16 }, { 0, 8 } } do
+  for _, vec in ipairs { 4, 2, 1 } do
+    for _, out in ipairs { 4, 2, 1 } do
+      if out >= vec then
+        suggest(("rank == 'separable' and MX * MY >= 2^%d and min(align, 16 // NBYTES) >= %d"):format(size[1], vec),
+          { ALG = "separable", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 2, OUT_X = out, OUT_Y = size[2], VEC = vec })
+      end
+    end
+  end
+end
 suggest("rank == 'full'",
   { ALG = "tile_output", FILTER = "constant", BLOCK_X = 32, BLOCK_Y = 8, OUT_X = 4, OUT_Y = 4 })
 suggest("rank == 'full'", { ALG = "tile_output", BLOCK_X = 32, BLOCK_Y = 8, OUT_X = 2, OUT_Y = 2 })
