@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "file.h"
 #include "matrix_make.h"
@@ -55,10 +56,19 @@ static int take_entries(matrix_input *x, matrix *m, err *e) {
   return 0;
 }
 
+/* Of a file: a pipe might have no other end. */
+static int read_text(const char *path, str *text, err *e) {
+  struct stat st;
+  if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+    return err_at(e, ERR_IO, path, "not a file");
+  }
+  return file_read(path, MOST_FILE_NBYTES, text, e);
+}
+
 static int read_file(matrix_input *x, err *e) {
   auto_str text = {0};
   matrix m = {0};
-  TRY(file_read(x->spec.path, MOST_FILE_NBYTES, &text, e));
+  TRY(read_text(x->spec.path, &text, e));
   TRY(matrix_market_parse(x->spec.path, str_text(&text), text.n, &m, e));
   const int rc = take_entries(x, &m, e);
   matrix_clear(&m);
@@ -131,7 +141,7 @@ int matrix_digest(const char *text, char out[HASH_TEXT], err *e) {
     matrix_spec_text(&s, &all);
     TRY(all.failed ? err_nomem(e) : 0);
   } else {
-    TRY(file_read(s.path, MOST_FILE_NBYTES, &all, e));
+    TRY(read_text(s.path, &all, e));
   }
   hash_bytes(str_text(&all), all.n, out);
   return 0;

@@ -277,6 +277,8 @@ TEST(wrong_texts_are_refused_in_a_line) {
                "2^32 are the most");
   err_clear(&e);
   assert_fails(matrix_input_open("file:none.mtx", 1, &m, &e), &e, ERR_NOTFOUND, "none.mtx");
+  err_clear(&e);
+  assert_fails(matrix_input_open("file:/dev/zero", 1, &m, &e), &e, ERR_IO, "not a file");
 }
 
 TEST(parts_need_a_buffer_that_holds_them) {
