@@ -179,6 +179,20 @@ BED_TEST(mistakes_are_found) {
   }
 }
 
+/* NaNs and infinities of x reach only rows that have entries in their columns: padding is not multiplied. */
+BED_TEST(padding_is_not_multiplied) {
+  static const char *const configs[] = {"ALG=ell", "ALG=dia", "ALG=sell", "ALG=bsr,SIDE=3",
+                                        "ALG=csr_vector,VEC=4"};
+  for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
+    const int rc = check_broken(b, "spmv", "matrix=stencil5 side=9",
+                                "count = \"cols\", fill = { \"uniform\", -1, 1 } }",
+                                "count = \"cols\", fill = { \"lua\", function(i) return i == 0 and "
+                                "0 / 0 or i == 40 and 1 / 0 or i % 7 end } }",
+                                configs[i]);
+    assert_ok(rc, &b->e);
+  }
+}
+
 int main(int argc, char **argv) {
   return bed_tests_run(argc, argv);
 }
