@@ -180,8 +180,9 @@ return {
   textbook = { { ALG = "device_launch", BLOCK = 128, POOL = 2048, LAUNCH = "forget" },
     { ALG = "device_launch", BLOCK = 128, POOL = 2^17, LAUNCH = "forget" }, { ALG = "levels", BLOCK = 128 } },
   untuned = {
-    { when = "n <= 2^18", ALG = "morton", BLOCK = 256, ITEMS = 8, LOOK = 8, LANES = 8, BUILD = "grid" },
-    { when = "n > 2^18", ALG = "morton", BLOCK = 512, ITEMS = 12, RESIDENT = 2, LANES = 8 },
+    { when = "n <= 2^18", ALG = "morton", BLOCK = 256, ITEMS = 8, LOOK = 8, LANES = 32, BUILD = "grid" },
+    { when = "n <= 2^22", ALG = "morton", BLOCK = 512, ITEMS = 8, RESIDENT = 2, LANES = 8, BUILD = "grid" },
+    { when = "n > 2^22", ALG = "morton", BLOCK = 512, ITEMS = 12, RESIDENT = 2, LANES = 8 },
   },
 
   options = { { "-rdc=true", when = "ALG == 'device_launch'" } },
