@@ -220,6 +220,9 @@ for _, vec in ipairs { 4, 2, 1 } do
   suggest(aligned .. " and MX * MY > 2^17 and TAPS <= 9",
     { ALG = "register", SUMS = "stay", FILTER = "global", BLOCK_X = 16, BLOCK_Y = 8, OUT_X = 4, OUT_Y = 2, UNROLL = 8,
       READ = "nc", VEC = vec })
+  suggest(aligned .. " and MX * MY >= 2^26 and TAPS > 25 and TAPS <= 49 and NBYTES == 4",
+    { ALG = "stream", FILTER = "constant", BLOCK_X = 128, BLOCK_Y = 1, OUT_X = 8, OUT_Y = 1, VEC = vec, STAGES = 8,
+      RESIDENT = 4 })
   for _, size in ipairs { { 8, 26 }, { 4, 20 }, { 2, 17 } } do
     local rows, large = size[1], aligned .. " and MX * MY > 2^" .. size[2]
     suggest(large .. " and TAPS <= 49", { ALG = "register", SUMS = "whole", FILTER = "global", BLOCK_X = 32, BLOCK_Y = 4,

@@ -191,8 +191,8 @@ for _, points in ipairs { 8, 4, 2 } do
         CHUNK = 256, BLOCK_X = block, FILL = fill, MIXED = mixed, FINISH = finish or "atomics" })
     end
     lines((" and %s < %d"):format(POINTS_ALL, points * 2^13), 32, 16, 3)
-    lines("", 128, 8, 3)
-    lines("", 128, 8, 3, "parts") -- where results are reproducible
+    lines("", 128, 4, 3)
+    lines("", 128, 4, 3, "parts") -- where results are reproducible
     lines("", 128, 0, 0)
   end
 end

@@ -199,7 +199,8 @@ local PERSISTENT = {
 local SUGGESTED = {
   { when = POINTS .. " <= 2^19 and steps <= 1 and dims == 2 and order <= 2", ALG = "march_register", TILE_X = 32,
     TILE_Y = 16, Z_DEPTH = 4 },
-  { when = POINTS .. " <= 2^19 and steps <= 1 and dims == 2", ALG = "march_register", TILE_X = 32, TILE_Y = 32,
+  { when = POINTS .. " <= 2^19 and steps <= 1 and dims == 2 and shape == 'star'", ALG = "basic", TILE_X = 32, TILE_Y = 4 },
+  { when = POINTS .. " <= 2^19 and steps <= 1 and dims == 2", ALG = "march_register", TILE_X = 32, TILE_Y = 16,
     Z_DEPTH = 4 },
   { when = POINTS .. " <= 2^19 and steps <= 1", ALG = "basic", TILE_X = 64, TILE_Y = 4 },
 }
@@ -247,7 +248,7 @@ found("dims == 3 and shape == 'box' and order == 1 and NBYTES == 4 and steps == 
 found("dims == 3 and order == 1 and NBYTES == 8 and steps == 1", { ALG = "temporal", VEC = 1, ITEMS = 4, WARPS = 2,
   PREFETCH = 6, RESIDENT = 8, Z_DEPTH = 16, STORE = "streaming" })
 found(WIDE .. " and order <= 2 and steps == 1 and " .. HUGE, { ALG = "temporal", VEC = 4, WARPS = 8, PREFETCH = 6,
-  RESIDENT = 3, Z_DEPTH = 16, COPY = "ca16" })
+  RESIDENT = 3, Z_DEPTH = 8, COPY = "ca16" })
 found(WIDE .. " and order <= 2 and steps == 1", { ALG = "temporal", VEC = 2, WARPS = 8, PREFETCH = 3, RESIDENT = 4,
   Z_DEPTH = 16, STORE = "streaming" })
 found(WIDE .. " and steps == 1", { ALG = "temporal", VEC = 2, WARPS = 4, PREFETCH = 4, RESIDENT = 6, Z_DEPTH = 0, WAVES = 8,
