@@ -66,9 +66,8 @@ uint32_t emu_texel_bits(const emu_object *o, const uint8_t *texel, int c) {
   const dtype t = o->texels.type;
   const int n = (int)dtype_nbytes(t);
   uint32_t bits = 0;
-  if (c >= o->texels.channels) { /* what a texel lacks reads as 0, the fourth channel as 1 */
-    const bool is_float = o->normalized || dtype_is_float(t);
-    return c < 3 ? 0 : is_float ? as_float(1) : 1;
+  if (c >= o->texels.channels) { /* the fourth channel, too, as on an H200 */
+    return 0;
   }
   memcpy(&bits, texel + c * n, (size_t)n);
   const int32_t value = t == DTYPE_i8    ? (int8_t)bits
