@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "gen_tmpl.h"
 #include "bench_case.h"
 #include "bench_report.h"
 #include "budget.h"
@@ -124,6 +125,7 @@ TEST(every_built_in_suite_is_sound) {
     }
     snprintf(family, sizeof family, "%.*s", (int)strlen(f->name) - 4, f->name);
     gen_template *t = open_family(family);
+    gen_tmpl(t)->counts_unknown = true; /* large matrices are not made */
     for (const char *p = f->text; (p = strchr(p, '[')); p++) {
       auto_arena a = {0};
       suite s;
