@@ -438,8 +438,11 @@ return {
   untuned = {
     { when = "format == 'coo'", ALG = "coo_segmented", BLOCK = 256, ITEMS = 9 },
     { when = "reproducible == 'shape'", ALG = "csr_scalar" },
-    { when = MEAN .. " > 256 and align == 4", ALG = "csr_merge", BLOCK = 256, ITEMS = 9, VEC = 4 },
-    { when = MEAN .. " > 256", ALG = "csr_merge", BLOCK = 256, ITEMS = 9, VEC = 1 },
+    -- Lengths are unknown, and one long row would hold up what takes a row at a time.
+    { when = "rows + nnz < 2^20 and align >= 2", ALG = "csr_merge", BLOCK = 128, ITEMS = 5, VEC = 2 },
+    { when = "rows + nnz < 2^20", ALG = "csr_merge", BLOCK = 128, ITEMS = 5, VEC = 1 },
+    { when = "align >= 2", ALG = "csr_merge", BLOCK = 512, ITEMS = 5, VEC = 2, LOAD = "streaming" },
+    { when = "nnz >= 0", ALG = "csr_merge", BLOCK = 512, ITEMS = 5, VEC = 1, LOAD = "streaming" },
   },
 
   algorithms = {
