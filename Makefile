@@ -287,7 +287,7 @@ $(B)/tests/bench/bench_cold: private LDLIBS += \
 # Plans of an example, by typed calls.
 $(B)/ell_calls.h $(B)/ell_calls.c &: $(B)/typed_calls examples/ell.lua
 	$< $(B)/ell_calls.h $(B)/ell_calls.c examples/ell.lua
-$(B)/ell_calls.o: $(B)/ell_calls.c
+$(B)/ell_calls.o: $(B)/ell_calls.c $(B)/tuned_calls.h
 	$(Q)$(CC) $(ALL_CFLAGS) -include tuned.h -include $(B)/ell_calls.h -c $< -o $@
 $(B)/tests/test_plan: $(B)/ell_calls.o
 $(B)/tests/test_plan: private LDLIBS += $(B)/ell_calls.o
