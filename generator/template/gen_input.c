@@ -128,6 +128,29 @@ static bool is_complete(const tmpl *t, const matrix_spec *s, const bool *given) 
   return all || s->entries >= 0;
 }
 
+typedef struct counted_input {
+  const char *input;
+  int64_t counts[GEN_MATRIX_ROLES];
+  struct counted_input *next;
+} counted_input;
+
+/* What a generator makes is made once to be counted; a file may change. */
+static int count_input(tmpl *t, const matrix_spec *s, const char *input, int64_t counts[], err *e) {
+  for (const counted_input *c = t->counted; s->kind && c; c = c->next) {
+    if (!strcmp(c->input, input)) {
+      memcpy(counts, c->counts, sizeof c->counts);
+      return 0;
+    }
+  }
+  TRY(matrix_counts(input, &counts[0], &counts[1], &counts[2], e));
+  counted_input *c = ARENA_ARRAY(&t->a, counted_input, 1);
+  TRY(c ? 0 : err_nomem(e));
+  *c = (counted_input){.input = input, .next = t->counted};
+  memcpy(c->counts, counts, sizeof c->counts);
+  t->counted = c;
+  return 0;
+}
+
 int gen_input_resolve(tmpl *t, const char *input, bool count, gen_problem *p, bool *given, err *e) {
   matrix_spec s;
   auto_str text = {0};
@@ -137,7 +160,7 @@ int gen_input_resolve(tmpl *t, const char *input, bool count, gen_problem *p, bo
   TRY(p->input ? 0 : err_nomem(e));
   int64_t counts[GEN_MATRIX_ROLES] = {s.kind ? s.rows : -1, s.kind ? s.columns : -1, s.entries};
   if (count && !is_complete(t, &s, given)) {
-    TRY(matrix_counts(p->input, &counts[0], &counts[1], &counts[2], e));
+    TRY(count_input(t, &s, p->input, counts, e));
   }
   TRY(check_square(t, p->input, counts, e));
   return set_counts(t, counts, p, given, e);

@@ -337,7 +337,7 @@ typedef struct family_list {
 /* A name of the form FAMILY.lua, once. */
 static void add_family(family_list *l, const char *file) {
   size_t n = strlen(file);
-  if (n < 5 || strcmp(file + n - 4, ".lua")) {
+  if (l->failed || n < 5 || strcmp(file + n - 4, ".lua")) {
     return;
   }
   const char *name = arena_text_n(l->a, file, n - 4);

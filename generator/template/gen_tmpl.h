@@ -225,9 +225,10 @@ typedef struct tmpl {
   expr_value scalars[GEN_MAX_ARGS];
 
   const gen_field_rule *fields;
-  bool has_matrix, no_inputs;   /* no_inputs: gen_options */
-  bool counts_unknown;          /* while sizes are checked, no matrix is made */
-  int matrix[GEN_MATRIX_ROLES]; /* fields that hold a matrix's counts; -1: none does */
+  bool has_matrix, no_inputs;    /* no_inputs: gen_options */
+  bool counts_unknown;           /* while sizes are checked, no matrix is made */
+  struct counted_input *counted; /* matrices that were generated to count their entries */
+  int matrix[GEN_MATRIX_ROLES];  /* fields that hold a matrix's counts; -1: none does */
   const gen_arg_rule *args;
   const gen_algorithm *algorithms;
   size_t n_algorithms;         /* 0: the template has none */

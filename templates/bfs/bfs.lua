@@ -78,7 +78,7 @@ return {
 
   problem = {
     { "vertices", 0, 2^31 - 32, default = 2^16, brief = "vertices" },
-    { "edges", 0, 2^31 - 1, default = "16 * vertices", brief = "edges, each direction counted" },
+    { "edges", 0, 2^31 - 1, default = "min(16 * vertices, 2^31 - 1)", brief = "edges, each direction counted" },
     { "graph", { "directed", "undirected" }, default = "directed", class = "promise",
       brief = "undirected: the other direction of each edge is one, too" },
     { "parents", { "no", "yes" }, default = "no", brief = "is the tree wanted?" },
