@@ -29,12 +29,12 @@ struct search {
   unsigned vertices;
   const int *offsets, *targets;
   unsigned *level, *parent;
-  range *ranges;      // of this level
-  range *next;        // of the next one
-  unsigned *from, *next_from;  // the vertices they belong to; with PARENTS
+  range *ranges;                // of this level
+  range *next;                  // of the next one
+  unsigned *from, *next_from;   // the vertices they belong to; with PARENTS
   unsigned *visited, *updated;  // bits; a pull writes the second
-  frontier *found;    // counts the next level
-  unsigned depth;     // of the next level
+  frontier *found;              // counts the next level
+  unsigned depth;               // of the next level
 };
 
 struct block_memory {
@@ -54,7 +54,8 @@ __device__ __forceinline__ void put(const search &s, unsigned at, range r, unsig
 }
 
 // A vertex of many edges, by all lanes of a warp.
-__device__ __forceinline__ void append_many(const search &s, block_memory &m, unsigned first, unsigned n, unsigned v) {
+__device__ __forceinline__ void append_many(const search &s, block_memory &m, unsigned first,
+                                            unsigned n, unsigned v) {
   const unsigned lane = threadIdx.x % 32, ranges = (n + CHUNK - 1) / CHUNK;
   if (lane == 0) m.spilled = 1;
   unsigned at = 0;
@@ -66,8 +67,8 @@ __device__ __forceinline__ void append_many(const search &s, block_memory &m, un
 }
 
 // The edges of each lane's vertex v, if `is_new`; all lanes of a warp.
-__device__ __forceinline__ void append(const search &s, block_memory &m, bool is_new, unsigned first, unsigned n,
-                                       unsigned v) {
+__device__ __forceinline__ void append(const search &s, block_memory &m, bool is_new,
+                                       unsigned first, unsigned n, unsigned v) {
   const unsigned lane = threadIdx.x % 32, one = __ballot_sync(~0u, is_new && n && n <= CHUNK);
   if (one) {
     unsigned at = 0;
@@ -99,7 +100,8 @@ __device__ __forceinline__ void flush(const search &s, block_memory &m) {
     if (m.edges) atomicAdd(&s.found->edges, m.edges);
   }
   __syncthreads();
-  for (unsigned i = threadIdx.x; i < held; i += BLOCK) put(s, m.begin + i, m.ranges[i], m.from[PARENTS ? i : 0]);
+  for (unsigned i = threadIdx.x; i < held; i += BLOCK)
+    put(s, m.begin + i, m.ranges[i], m.from[PARENTS ? i : 0]);
   if (threadIdx.x == 0) m.n = m.vertices = m.spilled = m.edges = 0;
 }
 
@@ -110,7 +112,8 @@ __device__ __forceinline__ bool is_set(const unsigned *bits, unsigned v) {
 }
 
 // u is the end of an edge from v, if `some`; returns whether it is new, and its edges.
-__device__ __forceinline__ bool visit(const search &s, bool some, unsigned u, unsigned v, int &first, int &end) {
+__device__ __forceinline__ bool visit(const search &s, bool some, unsigned u, unsigned v,
+                                      int &first, int &end) {
   bool is_new = some && !is_set(s.visited, u);
   if (is_new) {
     first = s.offsets[u];  // on its way while the atomic is
@@ -140,7 +143,8 @@ __device__ __forceinline__ void push_ranges(const search &s, block_memory &m, ra
     for (int d = 16; d; d /= 2) {
       if (__shfl_sync(~0u, end, owner + d - 1) <= e) owner += d;
     }
-    const unsigned at = __shfl_sync(~0u, shift, owner & 31) + e, from = PARENTS ? __shfl_sync(~0u, v, owner & 31) : 0;
+    const unsigned at = __shfl_sync(~0u, shift, owner & 31) + e,
+                   from = PARENTS ? __shfl_sync(~0u, v, owner & 31) : 0;
     int first = 0, last = 0;
     const unsigned u = e < all ? s.targets[at] : 0;
     const bool is_new = visit(s, e < all, u, from, first, last);
@@ -156,7 +160,8 @@ __device__ __forceinline__ void push_ranges(const search &s, block_memory &m, ra
 }
 
 __device__ __forceinline__ void push(const search &s, block_memory &m, unsigned n) {
-  const unsigned lane = threadIdx.x % 32, warp = blockIdx.x + threadIdx.x / 32 * gridDim.x;  // spread over the blocks
+  const unsigned lane = threadIdx.x % 32,
+                 warp = blockIdx.x + threadIdx.x / 32 * gridDim.x;  // spread over the blocks
   const unsigned warps = gridDim.x * WARPS, each = min(32u, (n + warps - 1) / warps);
   for (unsigned base = warp * each; base < n; base += warps * each) {
     const bool some = lane < each && base + lane < n;
@@ -190,7 +195,7 @@ __device__ __forceinline__ bool look(const search &s, int &e, int end, unsigned 
 
 // The same for edges [e, end) by all lanes of a warp.
 __device__ __forceinline__ bool look_together(const search &s, int e, int end, unsigned &parent) {
-  for (int at = e + threadIdx.x % 32; ; at += 32) {
+  for (int at = e + threadIdx.x % 32;; at += 32) {
     const unsigned u = at < end ? s.targets[at] : 0;
     const unsigned hits = __ballot_sync(~0u, at < end && is_set(s.visited, u));
     if (hits) {
@@ -202,7 +207,8 @@ __device__ __forceinline__ bool look_together(const search &s, int e, int end, u
 }
 
 // The 32 vertices of a word.
-__device__ __forceinline__ void pull_word(const search &s, unsigned w, unsigned &vertices, unsigned long long &edges) {
+__device__ __forceinline__ void pull_word(const search &s, unsigned w, unsigned &vertices,
+                                          unsigned long long &edges) {
   const unsigned lane = threadIdx.x % 32, v = w * 32 + lane, before = s.visited[w];
   const bool open = v < s.vertices && !(before >> lane & 1);
   int e = 0, end = 0, degree = 0;
@@ -279,8 +285,9 @@ __device__ __forceinline__ bool is_few(unsigned ranges, unsigned long long edges
 }
 
 // Levels of few ranges, by block 0. The frontier stays in shared memory.
-__device__ __forceinline__ void search_alone(search &s, block_memory &m, const buffers &b, frontier *reached,
-                                             unsigned k, unsigned n, unsigned long long edges,
+__device__ __forceinline__ void search_alone(search &s, block_memory &m, const buffers &b,
+                                             frontier *reached, unsigned k, unsigned n,
+                                             unsigned long long edges,
                                              unsigned long long unexplored) {
   enter(s, b, k);
   s.found = &reached[1];
@@ -296,7 +303,8 @@ __device__ __forceinline__ void search_alone(search &s, block_memory &m, const b
     enter(s, b, k);
     for (unsigned base = threadIdx.x / 32 * each; base < n; base += WARPS * each) {
       const bool some = lane < each && base + lane < n;
-      push_ranges(s, m, some ? m.few[base + lane] : range{0, 0}, PARENTS && some ? m.few_from[base + lane] : 0);
+      push_ranges(s, m, some ? m.few[base + lane] : range{0, 0},
+                  PARENTS && some ? m.few_from[base + lane] : 0);
     }
     __syncthreads();
     k++;
@@ -332,12 +340,14 @@ __device__ __forceinline__ void start(const search &s, unsigned source, frontier
     s.level[v] = v == source ? 0 : UNREACHED;
     if constexpr (PARENTS) s.parent[v] = v == source ? v : UNREACHED;
   }
-  for (unsigned w = grid_thread(); w < words; w += grid_threads()) s.visited[w] = w == source / 32 ? 1u << source % 32 : 0;
+  for (unsigned w = grid_thread(); w < words; w += grid_threads())
+    s.visited[w] = w == source / 32 ? 1u << source % 32 : 0;
   if (grid_thread() < 2) levels[grid_thread() + 1] = {0, 0, 0};
 }
 
 // The source's ranges, by the first warp of the grid.
-__device__ __forceinline__ void begin(search &s, block_memory &m, unsigned source, frontier *level) {
+__device__ __forceinline__ void begin(search &s, block_memory &m, unsigned source,
+                                      frontier *level) {
   if (grid_thread() >= 32 || source >= s.vertices) return;
   const int first = s.offsets[source], n = s.offsets[source + 1] - first;
   if (grid_thread() == 0) *level = {0, 1, (unsigned long long)n};
@@ -347,14 +357,15 @@ __device__ __forceinline__ void begin(search &s, block_memory &m, unsigned sourc
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS_SM)
-direction(unsigned vertices, unsigned edges, const int *offsets, const int *targets, unsigned source, unsigned *level,
-          unsigned *parent, range *ranges_a, range *ranges_b, unsigned *from_a, unsigned *from_b, unsigned *bits_a,
-          unsigned *bits_b, frontier *levels, unsigned long long *arrived, while_loop w) {
+    direction(unsigned vertices, unsigned edges, const int *offsets, const int *targets,
+              unsigned source, unsigned *level, unsigned *parent, range *ranges_a, range *ranges_b,
+              unsigned *from_a, unsigned *from_b, unsigned *bits_a, unsigned *bits_b,
+              frontier *levels, unsigned long long *arrived, while_loop w) {
   __shared__ block_memory m;
   grid_epoch epoch = grid_epoch_open(arrived);
   const buffers b = {ranges_a, ranges_b, from_a, from_b};
-  search s = {vertices, offsets, targets, level, parent, ranges_b, ranges_a, from_b, from_a, bits_a, bits_b,
-              levels, 0};
+  search s = {vertices, offsets, targets, level,  parent, ranges_b, ranges_a,
+              from_b,   from_a,  bits_a,  bits_b, levels, 0};
   if (threadIdx.x == 0) m.n = m.vertices = m.spilled = m.edges = 0;
   __syncthreads();
   if (grid_thread() == 0) levels[0] = {0, 0, 0};
@@ -363,7 +374,8 @@ direction(unsigned vertices, unsigned edges, const int *offsets, const int *targ
   grid_wait(epoch);
   unsigned long long unexplored = edges;
   bool pulled = false;
-  unsigned k = 0, turn = 0, alone = 0;  // levels; those of the whole grid; how often block 0 went alone
+  unsigned k = 0, turn = 0,
+           alone = 0;  // levels; those of the whole grid; how often block 0 went alone
   for (frontier *level_now = levels;;) {
     const frontier now = read(level_now);
     if (!now.vertices) break;
@@ -371,8 +383,9 @@ direction(unsigned vertices, unsigned edges, const int *offsets, const int *targ
       while_give_up(w);
       break;
     }
-    const bool pulls = WAY == WAY_direction && (pulled ? (unsigned long long)now.vertices * BETA > vertices
-                                                       : now.edges * ALPHA > unexplored && now.edges * BETA > vertices);
+    const bool pulls = WAY == WAY_direction &&
+                       (pulled ? (unsigned long long)now.vertices * BETA > vertices
+                               : now.edges * ALPHA > unexplored && now.edges * BETA > vertices);
     if (pulled && !pulls) {
       enter(s, b, k - 1);  // the ranges of this level, which that one did not write
       s.found = level_now;

@@ -3,13 +3,9 @@
 
 constexpr unsigned UNREACHED = 0xffffffffu;
 
-__device__ __forceinline__ unsigned grid_thread() {
-  return blockIdx.x * blockDim.x + threadIdx.x;
-}
+__device__ __forceinline__ unsigned grid_thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-__device__ __forceinline__ unsigned grid_threads() {
-  return gridDim.x * blockDim.x;
-}
+__device__ __forceinline__ unsigned grid_threads() { return gridDim.x * blockDim.x; }
 
 // Of several threads that reach v one gets true.
 __device__ __forceinline__ bool claim(unsigned *level, unsigned v, unsigned depth) {

@@ -15,7 +15,8 @@
 enum { GO, LEFT, DEPTH, CHANGED, FIRST, SIZE, END };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-start(unsigned vertices, unsigned source, unsigned *level, unsigned *parent, unsigned *queue, unsigned *state) {
+    start(unsigned vertices, unsigned source, unsigned *level, unsigned *parent, unsigned *queue,
+          unsigned *state) {
   for (unsigned v = grid_thread(); v < vertices; v += grid_threads()) {
     level[v] = v == source ? 0 : UNREACHED;
     if constexpr (PARENTS) parent[v] = v == source ? v : UNREACHED;
@@ -29,14 +30,16 @@ start(unsigned vertices, unsigned source, unsigned *level, unsigned *parent, uns
 }
 
 // The vertex that each edge comes from.
-extern "C" __global__ void __launch_bounds__(BLOCK) origins(unsigned vertices, const int *offsets, int *from) {
+extern "C" __global__ void __launch_bounds__(BLOCK)
+    origins(unsigned vertices, const int *offsets, int *from) {
   for (unsigned v = grid_thread() / 32; v < vertices; v += grid_threads() / 32) {
     for (int e = offsets[v] + threadIdx.x % 32; e < offsets[v + 1]; e += 32) from[e] = v;
   }
 }
 
 // u is a neighbour of v. Several threads may write the same level; only parents need one of them.
-__device__ __forceinline__ bool reach(unsigned *level, unsigned *parent, unsigned u, unsigned v, unsigned depth) {
+__device__ __forceinline__ bool reach(unsigned *level, unsigned *parent, unsigned u, unsigned v,
+                                      unsigned depth) {
   if constexpr (PARENTS) {
     if (!claim(level, u, depth)) return false;
     parent[u] = v;
@@ -52,7 +55,8 @@ __device__ __forceinline__ void note(unsigned *state, bool changed) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-push(unsigned vertices, const int *offsets, const int *targets, unsigned *level, unsigned *parent, unsigned *state) {
+    push(unsigned vertices, const int *offsets, const int *targets, unsigned *level,
+         unsigned *parent, unsigned *state) {
   const unsigned v = grid_thread(), depth = state[DEPTH];
   bool changed = false;
   if (state[GO] && v < vertices && level[v] == depth) {
@@ -64,7 +68,8 @@ push(unsigned vertices, const int *offsets, const int *targets, unsigned *level,
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-pull(unsigned vertices, const int *offsets, const int *targets, unsigned *level, unsigned *parent, unsigned *state) {
+    pull(unsigned vertices, const int *offsets, const int *targets, unsigned *level,
+         unsigned *parent, unsigned *state) {
   const unsigned v = grid_thread(), depth = state[DEPTH];
   bool changed = false;
   if (state[GO] && v < vertices && level[v] == UNREACHED) {
@@ -79,7 +84,8 @@ pull(unsigned vertices, const int *offsets, const int *targets, unsigned *level,
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-edge(unsigned edges, const int *from, const int *targets, unsigned *level, unsigned *parent, unsigned *state) {
+    edge(unsigned edges, const int *from, const int *targets, unsigned *level, unsigned *parent,
+         unsigned *state) {
   const unsigned e = grid_thread(), depth = state[DEPTH];
   bool changed = false;
   if (state[GO] && e < edges && level[from[e]] == depth) {
@@ -99,15 +105,16 @@ extern "C" __global__ void decide(while_loop w, unsigned *state) {
 
 // ---- queues ------------------------------------------------------------------------------------
 
-__device__ __forceinline__ bool reach_one(unsigned *level, unsigned *parent, unsigned u, unsigned v, unsigned depth) {
+__device__ __forceinline__ bool reach_one(unsigned *level, unsigned *parent, unsigned u, unsigned v,
+                                          unsigned depth) {
   const bool first = claim(level, u, depth);
   if (PARENTS && first) parent[u] = v;
   return first;
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-frontier(const int *offsets, const int *targets, unsigned *level, unsigned *parent, unsigned *queue,
-         unsigned *state) {
+    frontier(const int *offsets, const int *targets, unsigned *level, unsigned *parent,
+             unsigned *queue, unsigned *state) {
   if (!state[GO]) return;
   const unsigned depth = state[DEPTH] + 1, *last = queue + state[FIRST], size = state[SIZE];
   for (unsigned i = grid_thread(); i < size; i += grid_threads()) {
@@ -143,8 +150,8 @@ struct block_queue {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-privatised(const int *offsets, const int *targets, unsigned *level, unsigned *parent, unsigned *queue,
-           unsigned *state) {
+    privatised(const int *offsets, const int *targets, unsigned *level, unsigned *parent,
+               unsigned *queue, unsigned *state) {
   __shared__ unsigned list[QUEUE], n;
   if (!state[GO]) return;
   const block_queue mine = {list, &n};
@@ -162,9 +169,10 @@ privatised(const int *offsets, const int *targets, unsigned *level, unsigned *pa
 }
 
 // The edges of v from the first on, every step-th; THREAD, WARP or BLOCK together.
-__device__ __forceinline__ void visit(const int *offsets, const int *targets, unsigned *level, unsigned *parent,
-                                      unsigned *queue, unsigned *state, const block_queue &mine, unsigned v,
-                                      unsigned depth, int first, int step) {
+__device__ __forceinline__ void visit(const int *offsets, const int *targets, unsigned *level,
+                                      unsigned *parent, unsigned *queue, unsigned *state,
+                                      const block_queue &mine, unsigned v, unsigned depth,
+                                      int first, int step) {
   for (int e = offsets[v] + first; e < offsets[v + 1]; e += step) {
     const unsigned u = targets[e];
     if (reach_one(level, parent, u, v, depth)) mine.append(u, queue, state);
@@ -174,8 +182,8 @@ __device__ __forceinline__ void visit(const int *offsets, const int *targets, un
 // Each block goes through its share of the level three times: a thread for each vertex of fewer than SMALL edges,
 // a warp up to LARGE, the block above. src: Merrill, Garland, Scalable GPU graph traversal, 2012
 extern "C" __global__ void __launch_bounds__(BLOCK)
-buckets(const int *offsets, const int *targets, unsigned *level, unsigned *parent, unsigned *queue,
-        unsigned *state) {
+    buckets(const int *offsets, const int *targets, unsigned *level, unsigned *parent,
+            unsigned *queue, unsigned *state) {
   __shared__ unsigned list[QUEUE], n, kept[BLOCK], n_large;
   if (!state[GO]) return;
   const block_queue mine = {list, &n};
@@ -193,14 +201,16 @@ buckets(const int *offsets, const int *targets, unsigned *level, unsigned *paren
     } else if (degree >= LARGE) {
       kept[atomicAdd(&n_large, 1u)] = v;
     }
-    for (unsigned rest = __ballot_sync(~0u, degree >= SMALL && degree < LARGE); rest; rest &= rest - 1) {
+    for (unsigned rest = __ballot_sync(~0u, degree >= SMALL && degree < LARGE); rest;
+         rest &= rest - 1) {
       const unsigned one = __shfl_sync(~0u, v, __ffs(rest) - 1);
       visit(offsets, targets, level, parent, queue, state, mine, one, depth, lane, 32);
       __syncwarp();
     }
     __syncthreads();
     for (unsigned k = 0; k < n_large; k++) {
-      visit(offsets, targets, level, parent, queue, state, mine, kept[k], depth, threadIdx.x, BLOCK);
+      visit(offsets, targets, level, parent, queue, state, mine, kept[k], depth, threadIdx.x,
+            BLOCK);
     }
     __syncthreads();
   }

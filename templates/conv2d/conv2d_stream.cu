@@ -57,15 +57,16 @@ __device__ __forceinline__ line load_line(const stored *from) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_X, RESIDENT)
-    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, int rows, ARGUMENT_OF_TAPS,
-           stored *__restrict__ y, long long ldy) {
+    conv2d(int nx, int ny, int mx, int my, const stored *__restrict__ x, long long ldx, int rows,
+           ARGUMENT_OF_TAPS, stored *__restrict__ y, long long ldy) {
   extern __shared__ uint4 memory[];
   const unsigned strips = (unsigned)(mx - 1) / ACROSS + 1;
   const int left = (int)(blockIdx.x % strips) * ACROSS, row = (int)(blockIdx.x / strips) * rows;
   const int n = min(rows, my - row) + 2 * RY, top = row + SKIP_Y - RY;
   const int column = left + threadIdx.x * OUT_X;
   stored *const shared = reinterpret_cast<stored *>(memory);
-  const loader from = {{nx, ny, x + pdl_wait(), ldx}, left - BEFORE - SHIFT, shared, shared_address(shared)};
+  const loader from = {
+      {nx, ny, x + pdl_wait(), ldx}, left - BEFORE - SHIFT, shared, shared_address(shared)};
   y += row * ldy + column;
   results sums = {};
   int slot = 1, loaded = 0;  // slot of row s

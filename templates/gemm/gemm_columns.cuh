@@ -21,7 +21,9 @@ struct four_of_tile {  // the x-th of this thread
   }
 };
 
-__device__ __forceinline__ bool is_vector(const result &to, int row) { return !PACKED && row + 3 < to.m; }
+__device__ __forceinline__ bool is_vector(const result &to, int row) {
+  return !PACKED && row + 3 < to.m;
+}
 
 __device__ __forceinline__ four before(const result &to, int row, int column) {
   four v = {};
@@ -41,7 +43,8 @@ __device__ __forceinline__ void put(const result &to, float4 sum, four was, int 
   const float sums[4] = {sum.x, sum.y, sum.z, sum.w};
   four v;
 #pragma unroll
-  for (int e = 0; e < 4; e++) v.e[e] = rounded(to.finished(sums[e], was.e[e], min(row + e, to.m - 1), column));
+  for (int e = 0; e < 4; e++)
+    v.e[e] = rounded(to.finished(sums[e], was.e[e], min(row + e, to.m - 1), column));
   if (is_vector(to, row)) {
     *reinterpret_cast<four *>(at) = v;
   } else {
@@ -53,7 +56,8 @@ __device__ __forceinline__ void put(const result &to, float4 sum, four was, int 
 }
 
 // `column`: the first of this warp's 16 in the tile. C is read while the other blocks arrive.
-__device__ __forceinline__ void finish_in_cluster(const sums &c, const result &to, corner tile, int column) {
+__device__ __forceinline__ void finish_in_cluster(const sums &c, const result &to, corner tile,
+                                                  int column) {
   float *const own = reinterpret_cast<float *>(memory);
   const int lane = threadIdx.x % 32;
   sync_some<MULTIPLIERS>();  // tiles were there

@@ -9,7 +9,8 @@ template <bool ALONG_K>
 struct loader {
   const double *from;  // the thread's first element, at k = 0
   long long ld;
-  int near, far, room;  // of that in a tile; rows (or columns) of the operand behind the tile's first
+  int near, far,
+      room;  // of that in a tile; rows (or columns) of the operand behind the tile's first
   unsigned to;
 
   __device__ loader(const double *matrix, long long ld_, int first, int extent) {
@@ -36,8 +37,8 @@ struct loader {
   }
 };
 
-__device__ __forceinline__ void load_tiles(ring &q, const loader<A_ALONG_K> &a, const loader<B_ALONG_K> &b, int k,
-                                           span part) {
+__device__ __forceinline__ void load_tiles(ring &q, const loader<A_ALONG_K> &a,
+                                           const loader<B_ALONG_K> &b, int k, span part) {
 #pragma unroll 1
   for (int t = part.first; t < part.first + part.n; t++) {
     q.wait_empty();

@@ -134,11 +134,12 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
     pair was[PANEL_ROWS / 8][2] = {};  // read together: no read passes the writes to shared memory
     if (!SCALED) {
 #pragma unroll
-      for (int i = 0; i < PANEL_ROWS / 4; i++) was[i / 2][i % 2] = pair_before(to, row_of(i / 2), column_of(i % 2));
+      for (int i = 0; i < PANEL_ROWS / 4; i++)
+        was[i / 2][i % 2] = pair_before(to, row_of(i / 2), column_of(i % 2));
     }
     fill_panel(panel, [&](int j, int half) {
-      return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half], was[j][half],
-                                   row_of(j), column_of(half));
+      return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
+                                   was[j][half], row_of(j), column_of(half));
     });
     put_panel(to, map, panel, row, column);
   }

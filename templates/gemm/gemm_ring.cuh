@@ -94,7 +94,8 @@ template <int WIDTH_, bool ALONG_K, bool SHARED, bool HALVED>
 __device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map, int across, int k,
                                              unsigned barrier, unsigned rank) {
   constexpr int COPIES = (ALONG_K ? 1 : WIDTH_ / LINE) / (SHARED && !HALVED ? BLOCKS : 1);
-  constexpr int FAR = (ALONG_K ? WIDTH_ : LINE) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
+  constexpr int FAR =
+      (ALONG_K ? WIDTH_ : LINE) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
   const int first = SHARED && !HALVED ? (int)rank * COPIES : 0, skip = HALVED ? (int)rank * FAR : 0;
 #pragma unroll
   for (int i = first; i < first + COPIES; i++) {

@@ -38,7 +38,8 @@ __device__ __forceinline__ void store(const sums &c, const result &to, corner ti
 #pragma unroll
       for (int r = 0; r < 4 * MI; r++) before[r] = to.before(row_of(r), column_of(r));
 #pragma unroll
-      for (int r = 0; r < 4 * MI; r++) to.put(c[r / 4][j][r % 4], before[r], row_of(r), column_of(r));
+      for (int r = 0; r < 4 * MI; r++)
+        to.put(c[r / 4][j][r % 4], before[r], row_of(r), column_of(r));
     }
   } else {
     // A warp transposes 8 * STORED_NI columns at a time in its own part of shared memory.
@@ -61,12 +62,14 @@ __device__ __forceinline__ void store(const sums &c, const result &to, corner ti
         vector before[AT_A_TIME];
 #pragma unroll
         for (int r = 0; r < AT_A_TIME; r++) {
-          if (v + 32 * r < ALL) before[r] = vector_before(to, row + x(r), column + 8 * first + y(r));
+          if (v + 32 * r < ALL)
+            before[r] = vector_before(to, row + x(r), column + 8 * first + y(r));
         }
 #pragma unroll
         for (int r = 0; r < AT_A_TIME; r++) {
           if (v + 32 * r >= ALL) break;
-          put_vector(to, slice + y(r) * (WM + 4) + x(r), before[r], row + x(r), column + 8 * first + y(r));
+          put_vector(to, slice + y(r) * (WM + 4) + x(r), before[r], row + x(r),
+                     column + 8 * first + y(r));
         }
       }
       __syncwarp();

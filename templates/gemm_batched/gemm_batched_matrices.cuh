@@ -77,8 +77,8 @@ struct result {
     return beta == 0 ? vector<V>() : *at<V>(matrix, row, column);
   }
   template <int V>
-  __device__ __forceinline__ void put(const number (&sum)[V], vector<V> v, long long matrix, int row,
-                                      int column) const {
+  __device__ __forceinline__ void put(const number (&sum)[V], vector<V> v, long long matrix,
+                                      int row, int column) const {
 #pragma unroll
     for (int e = 0; e < V; e++) {
       v.e[e] = epilogue(scaled(alpha, sum[e], beta, v.e[e]), row + e, column, scales, biases);

@@ -74,7 +74,9 @@ __device__ __forceinline__ void store_tile(const number (&c)[TM][TN], const resu
   constexpr int IN_COLUMN = TM / MV, COLUMNS = TM >= 16 ? 1 : TN < 16 / TM ? TN : 16 / TM;
   const auto row_of = [&](int i) { return index_of<MV, PM>(thread.row, i * MV); };
   const auto column_of = [&](int j) { return index_of<NV, PN>(thread.column, j); };
-  const auto is_inside = [&](int i, int j) { return j < TN && column_of(j) < s.n && row_of(i) < s.m; };
+  const auto is_inside = [&](int i, int j) {
+    return j < TN && column_of(j) < s.n && row_of(i) < s.m;
+  };
 #pragma unroll
   for (int first = 0; first < TN; first += COLUMNS) {
     vector<MV> before[COLUMNS * IN_COLUMN];
@@ -109,12 +111,13 @@ __device__ __forceinline__ void share_tile(const number (&c)[TM][TN], number *su
   }
 }
 
-constexpr int AT_A_TIME = 4;  // vectors of C that a thread reads together: no read passes a store to C
+constexpr int AT_A_TIME =
+    4;  // vectors of C that a thread reads together: no read passes a store to C
 
 // Where C is packed too, elements of the group from `begin` to `end` in vectors, which may cross columns and matrices.
 template <int V>
-__device__ __forceinline__ void put_runs(const number *sums, const result &to, number *group, int begin, int end,
-                                         shape s) {
+__device__ __forceinline__ void put_runs(const number *sums, const result &to, number *group,
+                                         int begin, int end, shape s) {
   const int size = s.m * s.n;
   for (int first = begin + threadIdx.x * V; first < end; first += BLOCK * V * AT_A_TIME) {
     vector<V> v[AT_A_TIME];
@@ -132,7 +135,8 @@ __device__ __forceinline__ void put_runs(const number *sums, const result &to, n
 #pragma unroll
       for (int e = 0; e < V; e++) {
         const int at = (i + e) % size;
-        v[x].e[e] = epilogue(scaled(to.alpha, sum.e[e], to.beta, v[x].e[e]), at % s.m, at / s.m, to.scales, to.biases);
+        v[x].e[e] = epilogue(scaled(to.alpha, sum.e[e], to.beta, v[x].e[e]), at % s.m, at / s.m,
+                             to.scales, to.biases);
       }
       *reinterpret_cast<vector<V> *>(group + i) = v[x];
     }

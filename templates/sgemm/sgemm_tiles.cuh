@@ -82,7 +82,8 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
   }
   const int rows = m - first_row, columns = n - first_column;
   C += first_row + first_column * ldc;
-  constexpr int IN_COLUMN = CM / STORE, ALL = IN_COLUMN * CN, AHEAD_OF_STORES = ALL * STORE < 32 ? ALL : 32 / STORE;
+  constexpr int IN_COLUMN = CM / STORE, ALL = IN_COLUMN * CN,
+                AHEAD_OF_STORES = ALL * STORE < 32 ? ALL : 32 / STORE;
 #pragma unroll
   for (int first = 0; first < ALL; first += AHEAD_OF_STORES) {
     floats<STORE> before[AHEAD_OF_STORES];
@@ -107,8 +108,8 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
       for (int e = 0; e < STORE; e++) {
         v.e[e] = FINISH == FINISH_atomic
                      ? alpha * c[i + e][j]
-                     : epilogue(scaled(alpha, c[i + e][j], beta, before[x].e[e]), first_row + row + e,
-                                first_column + column, scales, biases);
+                     : epilogue(scaled(alpha, c[i + e][j], beta, before[x].e[e]),
+                                first_row + row + e, first_column + column, scales, biases);
       }
       if constexpr (FINISH == FINISH_atomic) {
         add_atomically(to, v);

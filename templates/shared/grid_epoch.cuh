@@ -3,7 +3,8 @@
 #pragma once
 
 struct grid_epoch {
-  unsigned long long *counter, target;  // zero before the first launch; then a multiple of the number of blocks
+  unsigned long long *counter,
+      target;  // zero before the first launch; then a multiple of the number of blocks
 };
 
 // Each thread that calls grid_wait() has one; the counter cannot pass the next multiple before this block arrives.

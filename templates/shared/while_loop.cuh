@@ -4,8 +4,9 @@
 
 // What a stage passes to a kernel that has { loop = "state" } among its args.
 struct while_loop {
-  unsigned long long handle;  // of a graph's conditional node; 0: the host, or this kernel, drives the loop
-  unsigned *unfinished;       // set when the bound is reached; may be NULL
+  unsigned long long
+      handle;  // of a graph's conditional node; 0: the host, or this kernel, drives the loop
+  unsigned *unfinished;  // set when the bound is reached; may be NULL
 };
 
 // Resolved by the driver when the module is loaded.
@@ -32,6 +33,4 @@ extern "C" __global__ void while_begin(while_loop w, unsigned *state, unsigned m
   cudaGraphSetConditional(w.handle, state[0] && most);
 }
 
-extern "C" __global__ void while_next(while_loop w, unsigned *state) {
-  while_go_on(w, state);
-}
+extern "C" __global__ void while_next(while_loop w, unsigned *state) { while_go_on(w, state); }

@@ -5,7 +5,8 @@
 #define SET "{ memset = 'sums', value = 255, when = \"kind == 'safe'\" },"
 #define LOOP(loop, args)                                                                           \
   SET "{ loop = { while_word = 'sums'" loop " }, when = \"kind == 'safe'\", stages = { "           \
-      "{ memset = 'y', nbytes = 4 }, { kernel = 'more', grid = 2, block = 'B', args = { " args " } } } },"
+      "{ memset = 'y', nbytes = 4 }, { kernel = 'more', grid = 2, block = 'B', args = { " args     \
+      " } } } },"
 
 static street street_looped(const char *loop, const char *problem) {
   return street_mini(SET, loop, problem);
