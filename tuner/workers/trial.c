@@ -218,7 +218,10 @@ static void enter(trial_state *s, final *f, const measure_image *image, size_t i
   const gen_plan *plan;
   rt_check found;
   int rc = load(s, image, a, &plan, &f->loaded[i], &out->why);
-  const rt_contender who = rc ? (rt_contender){0} : rt_candidate_contender(&f->loaded[i]);
+  rt_contender who = {0};
+  if (!rc) {
+    who = rt_candidate_contender(&f->loaded[i]);
+  }
   rc = rc ? rc : rt_harness_check_contender(s->buffers, who, &found, &out->why);
   out->status = status_of(rc);
   if (!rc) {
