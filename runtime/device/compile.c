@@ -13,7 +13,7 @@
 #include "compile_signals.h"
 #include "compiler_option.h"
 #include "file.h"
-#include "link.h"
+#include "device_link.h"
 #include "nvrtc_api.h"
 
 struct rt_compiler {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cuda_device.h"
-#include "link.h"
+#include "device_link.h"
 
 #define AT(name) CU_DEVICE_ATTRIBUTE_##name
 

@@ -12,7 +12,7 @@
 #include "compile_log.h"
 #include "compiler_option.h"
 #include "gen.h"
-#include "link.h"
+#include "device_link.h"
 
 typedef struct bed { /* what every test lies on */
   rt_compiler *c;

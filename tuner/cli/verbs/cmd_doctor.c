@@ -9,7 +9,7 @@
 #include "base_path.h"
 #include "cli.h"
 #include "fatbin.h"
-#include "link.h"
+#include "device_link.h"
 #include "image_cache.h"
 #include "json_writer.h"
 #include "print.h"

@@ -1,4 +1,4 @@
-/* link.h -- nvJitLink, opened at run time: relocatable code, whose kernels launch kernels, becomes an
+/* device_link.h -- nvJitLink, opened at run time: relocatable code, whose kernels launch kernels, becomes an
  * image with the device runtime (libcudadevrt.a) in it. */
 #ifndef RT_LINK_H
 #define RT_LINK_H

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "link.h"
+#include "device_link.h"
 
 #include <dlfcn.h>
 #include <limits.h>
