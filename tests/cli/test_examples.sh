@@ -279,7 +279,7 @@ judged() { # EXAMPLE MISTAKE MESSAGE PROBLEM...
   shift 3
   prints "$message" sh -c "timeout 60 $autotune check $folder/judged.lua $* 2>&1 || true"
 }
-judged expand 's/ pool = "POOL",//' "launches a grid while 2048 others of its grid may be pending" n=2100 longest=100 \
+judged expand 's/ pool = "POOL",//' "others of its grid may be pending: the pool is full" n=2100 longest=100 \
   --config ALG=launch,POOL=65536
 judged compact 's/popc(all & ((1u << lane) - 1))/popc(all)/' "the 248 elements of kept are not those of the reference in another order" n=1001 --config ALG=warp
 judged compact 's/> limit;/>= limit - 0.1f;/' "kept has 292 valid elements, the reference 248" n=1001 --config ALG=warp
